@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
+from typing import Protocol
 
 import numpy as np
 import tensorflow as tf
@@ -28,7 +29,7 @@ _LIKE_A_SPLIT = re.compile(
   r"(train|training|val|valid|validation|test|testing)([\W_]*(set|data|images|\d+))?",
   re.IGNORECASE,
 )
-_EMPTY = "the file is empty"
+EMPTY = "the file is empty"
 # In place of the label of an image that is in no class folder.
 _LOOSE = -1
 
@@ -114,7 +115,7 @@ def _read(path: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   """Returns what a file holds, its CRC-32C, and an error."""
   contents, crc, error = ops.lib().liquid_read_file(path=path)
   empty = tf.equal(error, "") & tf.equal(contents, "")
-  return contents, crc, tf.where(empty, _EMPTY, error)
+  return contents, crc, tf.where(empty, EMPTY, error)
 
 
 def _read_mask(path: tf.Tensor, lossy: bool) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -182,24 +183,46 @@ def check_places(source: str, masks: str | None, *outputs: str) -> None:
       )
 
 
+class Tree(Protocol):
+  """Files that look like those of a folder, and are listed already.
+
+  Attributes:
+    skipped: what is no file of it.
+  """
+
+  skipped: list[LeftOut]
+
+  def folders(self, folder: bytes) -> Iterable[tuple[bytes, bool]]:
+    """Names in a folder, and whether each is a folder; see `walk.folders`."""
+
+  def files(self) -> Iterable[tuple[bytes, int, int]]:
+    """Path, size and time of change of each file, in the order of paths."""
+
+  def head(self, path: bytes) -> bytes:
+    """The first `image_files.HEAD` bytes of a file, or an OSError."""
+
+
 def lister(folder: str) -> ModuleType:
   """Chooses the module that lists a folder."""
   return s3_walk if storage.is_remote(folder) else walk
 
 
-def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str] | None:
+def _class_names(
+  root: str, below: dict[str, str], must_have: bool, tree: Tree | None
+) -> list[str] | None:
   """Names of the class folders of all splits, sorted; None where there are none.
 
   Args:
     root: the source.
     below: the folder of each split, as it stands in paths below the source.
     must_have: whether every split must hold some, where one does.
+    tree: what is listed in place of the folder, or None.
 
   Raises:
     ConvertError: one holds none, or two names are hardly different.
   """
   found = {
-    split: _folders(storage.join(root, folder)) for split, folder in below.items()
+    split: _folders(storage.join(root, folder), tree) for split, folder in below.items()
   }
   without = [split for split, names in found.items() if not names]
   if len(without) == len(found) or (without and not must_have):
@@ -224,28 +247,28 @@ def _class_names(root: str, below: dict[str, str], must_have: bool) -> list[str]
   return sorted(places, key=os.fsencode)
 
 
-def _folders(path: str) -> list[str]:
+def _folders(path: str, tree: Tree | None) -> list[str]:
   """Names of the visible folders in a folder, sorted."""
-  found = lister(path).folders(os.fsencode(path))
+  found = (tree or lister(path)).folders(os.fsencode(path))
   names = (os.fsdecode(name) for name, is_folder in found if is_folder)
   return sorted(names, key=os.fsencode)
 
 
-def split_names(root: str) -> list[str]:
+def split_names(root: str, tree: Tree | None = None) -> list[str]:
   """The splits, which are all folders of the source; or none.
 
   Raises:
     ConvertError: some folders are named like splits, and are none. One alone beside
       others, without a folder in it, may be a class: there are pictures of trains.
   """
-  every = _folders(root)
+  every = _folders(root, tree)
   if set(every) <= set(SPLITS):
     return [name for name in SPLITS if name in every]
   alike = [name for name in every if _LIKE_A_SPLIT.fullmatch(name)]
   others = [name for name in every if name not in alike]
   if not alike:
     return []
-  if len(alike) == 1 and others and not _folders(storage.join(root, alike[0])):
+  if len(alike) == 1 and others and not _folders(storage.join(root, alike[0]), tree):
     return []
   advice = []
   if not set(alike) <= set(SPLITS):
@@ -273,6 +296,7 @@ def list_folder(
   annotated: bool = False,
   skips: bool = True,
   step: Callable[[], None] = _nothing,
+  tree: Tree | None = None,
 ) -> FolderSource:
   """Lists a folder of class folders, of images, or of images with masks.
 
@@ -285,6 +309,7 @@ def list_folder(
       then no classes.
     skips: whether files and folders that cannot be looked at are passed over.
     step: is called for each file.
+    tree: what is listed in place of the folder, which is then a name for errors.
 
   Returns:
     The source. Files that are in no sample are in `skipped`, none is forgotten.
@@ -292,19 +317,20 @@ def list_folder(
   Raises:
     ConvertError: a folder cannot be read, or its layout is ambiguous.
   """
-  splits = split_names(root)
+  splits = split_names(root, tree)
   below = {name: name for name in splits} or {DEFAULT_SPLIT: ""}
   classes = None
   if masks is None:
-    classes = _class_names(root, below, must_have=not annotated)
+    classes = _class_names(root, below, not annotated, tree)
   labels = {os.fsencode(name): label for label, name in enumerate(classes or [])}
   numbers = {os.fsencode(name): number for number, name in enumerate(splits)}
 
-  listed = lister(root).Walk(root, skips, step)
+  listed = tree or lister(root).Walk(root, skips, step)
+  head = image_files.heads_of(root) if tree is None else tree.head
   skipped = listed.skipped
   files = FileTable()
   split_of, label_of = array.array("B"), array.array("i")
-  for path, size, mtime_ns in image_files.only_images(root, listed.files(), skipped):
+  for path, size, mtime_ns in image_files.only_images(listed.files(), head, skipped):
     # Of the folders only; and of those, split and class alone matter.
     parts = path.split(b"/", 2)[:-1]
     if splits and not parts:
@@ -366,8 +392,8 @@ def _list_masks(
   walked = lister(folder).Walk(folder, skips, step)
   every = walked.files()
   named = (one for one in every if names.of_mask(one[0], spelled=True) is not None)
-  result = FileTable()
-  for file in image_files.only_images(folder, named, walked.skipped):
+  result, head = FileTable(), image_files.heads_of(folder)
+  for file in image_files.only_images(named, head, walked.skipped):
     result.add(*file)
   name = os.path.basename(os.path.abspath(folder))
   # Its image, which has no mask then, is the sample that is lost.

@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from liquid_tf._convert.sources import reading
@@ -26,7 +26,8 @@ _SIGNATURES = (
   b"MM\0+",
   *(b"P%d%c" % (kind, space) for kind in range(1, 8) for space in b" \t\r\n#"),
 )
-_HEAD = 12
+# Bytes that tell an image.
+HEAD = 12
 # Files whose names are looked at together, and of which some are opened at once.
 _CHUNK = 256
 _READS = 32
@@ -44,17 +45,22 @@ def begins_so(head: bytes) -> bool:
   return formats.begins_so(head) or head.startswith(_SIGNATURES)
 
 
-def _may_be_image(path: str) -> bool:
+def heads_of(root: str) -> Callable[[bytes], bytes]:
+  """A function that reads the first bytes of a file at a path below a folder."""
+  return lambda path: reading.read(storage.join(root, os.fsdecode(path)), 0, HEAD)
+
+
+def _may_be_image(path: bytes, head: Callable[[bytes], bytes]) -> bool:
   """Whether a file begins as an image does, or cannot be read, which is an error."""
   try:
-    return begins_so(reading.read(path, 0, _HEAD))
+    return begins_so(head(path))
   except OSError:
     return True
 
 
 def only_images(
-  root: str,
   files: Iterable[tuple[bytes, int, int]],
+  head: Callable[[bytes], bytes],
   skipped: list[LeftOut],
 ) -> Iterator[tuple[bytes, int, int]]:
   """Leaves out files that are certainly no images, such as Thumbs.db and notes.txt.
@@ -63,8 +69,8 @@ def only_images(
   other extensions are opened.
 
   Args:
-    root: the folder of the files.
-    files: path below the root, size and time of change of each.
+    files: path below their folder, size and time of change of each.
+    head: reads the first HEAD bytes of the file at a path, or raises OSError.
     skipped: gets those that are left out.
 
   Yields:
@@ -74,8 +80,7 @@ def only_images(
   with ThreadPoolExecutor(_READS) as pool:
     while chunk := list(itertools.islice(files, _CHUNK)):
       doubtful = [path for path, _, _ in chunk if not is_named_so(path)]
-      where = [storage.join(root, os.fsdecode(path)) for path in doubtful]
-      found = pool.map(_may_be_image, where)
+      found = pool.map(_may_be_image, doubtful, itertools.repeat(head))
       none = {path for path, is_image in zip(doubtful, found) if not is_image}
       skipped += [LeftOut(os.fsdecode(p), REASON) for p, _, _ in chunk if p in none]
       yield from (file for file in chunk if file[0] not in none)

@@ -1,20 +1,25 @@
 """Finds the kind of source that a user named."""
 
 import os
+from types import ModuleType
 
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import (
+  archives,
   arrow,
   datasets,
   folders,
   hugging_face,
   listed,
+  other_files,
   parquet,
+  reading,
   records,
   s3_walk,
   stacks,
   tfds,
   tfrecords,
+  zips,
 )
 from liquid_tf._convert.sources.annotations import image_folder
 from liquid_tf._convert.sources.annotations.annotated import annotate, join
@@ -31,10 +36,12 @@ from liquid_tf._words import argument, setting
 from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
+# Modules that list archives of a folder of images.
+_ARCHIVES = {other_files.ZIP: zips}
 # What may lie beside RecordIO files.
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
-_RECORDS = "RecordIO files"
+_RECORDS, _OTHERS = "RecordIO files", "files of TFRecords"
 _PARQUET, _ARROW, _NUMPY = "files of Parquet", "files of Arrow", "files of NumPy"
 _KINDS = {
   _RECORDS: (records.EXTENSION,),
@@ -134,6 +141,43 @@ def _is_list(path: str) -> bool:
   return schemes.shown(path).lower().endswith(listed.EXTENSION)
 
 
+def _kind_of(path: str) -> other_files.Kind | None:
+  """The kind of a file that is none of records, by its name or its first bytes."""
+  shown = schemes.shown(path)
+  try:
+    head = reading.read(path, 0, other_files.HEAD)
+  except OSError:
+    head = b""  # Who reads it on says why.
+  return None if tfrecords.begins_so(head) else other_files.kind_of(shown, head)
+
+
+def _is_archive(source: str) -> bool:
+  """Whether the last of some files is named like an archive of images."""
+  return other_files.kind_of(schemes.shown(source), b"") in _ARCHIVES
+
+
+def _open_archives(
+  paths: list[str], kind: ModuleType, given: Source, skips: bool, progress: Progress
+) -> SampleSource:
+  _only_for_examples(given.path, given.names)
+  lists = [path for path in given.annotations if _is_list(path)]
+  if lists:
+    raise ConvertError(
+      f"{argument('annotations', lists[0])} go with a folder, and "
+      f"{argument('source', given.path)} is an archive: unpack it"
+    )
+  progress.start("list", None, unit="file")
+  try:
+    annotated = bool(given.annotations)
+    found = archives.list_archives(paths, kind, annotated, skips, progress.step)
+  finally:
+    progress.close()
+  if not given.annotations:
+    return found
+  others = list(map(_whole, given.annotations))
+  return annotate(found, others, skips, Named(given.name_column, given.label_column))
+
+
 def _refuse_records(folder: str) -> None:
   """Raises ConvertError for a folder that holds RecordIO files, and no images."""
   has_records = False
@@ -151,10 +195,10 @@ def _refuse_records(folder: str) -> None:
 
 
 def _kind_of_file(path: str) -> str:
-  """The kind of a file by its name, as messages have it; else it is of TFRecords."""
+  """The kind of a file by its name, as messages have it; or of TFRecords, or other."""
   name = schemes.shown(path).lower()
   kinds = (kind for kind, extensions in _KINDS.items() if name.endswith(extensions))
-  return next(kinds, "files of TFRecords")
+  return next(kinds, _OTHERS)
 
 
 def _check_scheme(source: str) -> None:
@@ -245,10 +289,10 @@ def open_source(
   is_tfds = source.startswith(tfds.PREFIX)
   is_folder = not is_tfds and _is_folder(source)
   plain = is_folder and not _is_dataset(source)
-  if given.annotations and not plain:
+  if given.annotations and not plain and not _is_archive(source):
     raise ConvertError(
-      f"{argument('annotations', given.annotations[0])} are of a folder of images, and "
-      f"{argument('source', source)} is none"
+      f"{argument('annotations', given.annotations[0])} are of a folder of images, or "
+      f"of an archive of one, and {argument('source', source)} is none"
     )
   if is_tfds:
     data_dir = tfds_dir or os.environ.get("TFDS_DATA_DIR") or _TFDS_DIR
@@ -290,6 +334,7 @@ def open_source(
       f"{argument('source', source)} matches {' and '.join(kinds)}: name one kind"
     )
   kind = next(iter(kinds))
+  packed = _kind_of(paths[0]) if kind == _OTHERS else None
   if kind == _RECORDS:
     _only_for_examples(source, names)
     found = records.list_records(paths, skips)
@@ -299,6 +344,8 @@ def open_source(
     found = arrow.list_arrow(paths, names)
   elif kind == _NUMPY:
     found = stacks.list_stacks(paths, names)
+  elif packed in _ARCHIVES:
+    found = _open_archives(paths, _ARCHIVES[packed], given, skips, progress)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.

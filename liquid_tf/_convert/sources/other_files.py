@@ -30,11 +30,14 @@ class Kind(NamedTuple):
 
 
 _UNPACK = "unpack it, and give the folder"
+_ALONE = "give its own path"
 _FROM_PYTHON = (
   "read it in Python by its own library, and give its images by "
   "liquid_tf.Source.from_iterable"
 )
 _BESIDE = "give the folder of the images, and this file as {annotations}"
+# What is read, where it is not among other files.
+ZIP = Kind("a ZIP archive", _ALONE, (".zip",), (b"PK\3\4", b"PK\5\6"))
 # The first that fits counts, as several kinds are ZIP archives, too; and in a folder
 # those at the end tell least.
 _KINDS = (
@@ -45,7 +48,7 @@ _KINDS = (
   ),
   Kind("an archive of NumPy arrays", 'give the files, as "FOLDER/*.npz"', (".npz",)),
   Kind("a file of PyTorch", _FROM_PYTHON, (".pt", ".pth")),
-  Kind("a ZIP archive", _UNPACK, (".zip",), (b"PK\3\4", b"PK\5\6")),
+  ZIP,
   Kind("a 7z archive", _UNPACK, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
   Kind("a RAR archive", _UNPACK, (".rar",), (b"Rar!",)),
   Kind(

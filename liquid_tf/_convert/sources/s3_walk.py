@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from liquid_tf._convert.sources.left_out import LeftOut
-from liquid_tf._convert.sources.walk import passed_over
+from liquid_tf._convert.sources.walk import part_passed_over, passed_over
 from liquid_tf._store import s3, versions
 from liquid_tf._store.manifest import JOURNAL
 from liquid_tf.errors import ConvertError
@@ -124,7 +124,7 @@ class Walk:
         # Some tools make an object for a folder.
         if not path or path.endswith("/"):
           continue
-        found = _passed_over(path)
+        found = part_passed_over(path)
         if found is None:
           self._step()
           time = _nanoseconds(entry["LastModified"])
@@ -132,13 +132,3 @@ class Walk:
         elif found != last:
           last = found
           self.skipped.append(found)
-
-
-def _passed_over(path: str) -> LeftOut | None:
-  """The file or folder for which a path is passed over; or None."""
-  parts = path.split("/")
-  for count, part in enumerate(parts, start=1):
-    reason = passed_over(os.fsencode(part), count < len(parts))
-    if reason is not None:
-      return LeftOut("/".join(parts[:count]), reason)
-  return None

@@ -51,6 +51,11 @@ def _header_is_right(header: bytes) -> bool:
   return foreign.masked_crc(header[:8]) == _HEADER.unpack(header)[1]
 
 
+def begins_so(head: bytes) -> bool:
+  """Whether these are the first bytes of a file of TFRecords."""
+  return len(head) >= _HEADER.size and _header_is_right(head[: _HEADER.size])
+
+
 def walk(path: str) -> Iterator[tuple[int, int]]:
   """Yields (offset, length) of every record, its frame included.
 

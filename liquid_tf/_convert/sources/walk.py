@@ -43,6 +43,16 @@ def passed_over(name: bytes, is_folder: bool) -> str | None:
   return None
 
 
+def part_passed_over(path: str) -> LeftOut | None:
+  """The file or folder for which a path is passed over; or None."""
+  parts = path.split("/")
+  for count, part in enumerate(parts, start=1):
+    reason = passed_over(os.fsencode(part), count < len(parts))
+    if reason is not None:
+      return LeftOut("/".join(parts[:count]), reason)
+  return None
+
+
 def _is_folder(entry: os.DirEntry) -> bool:
   try:
     return entry.is_dir()

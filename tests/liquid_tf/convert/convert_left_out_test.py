@@ -240,7 +240,9 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
 
   def _archive(self, kind: str) -> bytes:
     data = io.BytesIO()
-    if kind == "zip":
+    if kind == "7z":
+      data.write(b"7z\xbc\xaf\x27\x1c and more")
+    elif kind == "zip":
       with zipfile.ZipFile(data, "w") as archive:
         archive.writestr("a.png", b"x")
     else:
@@ -249,8 +251,8 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
     return data.getvalue()
 
   @parameterized.parameters(
-    ("photos.zip", "zip", "is a ZIP archive, .*: unpack it"),
-    ("photos", "zip", "is a ZIP archive, .*: unpack it"),
+    ("photos.7z", "7z", "is a 7z archive, .*: unpack it"),
+    ("photos", "7z", "is a 7z archive, .*: unpack it"),
     ("photos.tar", "", "is a tar archive, .*: unpack it"),
     ("photos", "", "is a tar archive, .*: unpack it"),
     ("photos.tar.gz", "gz", "is a tar archive, .*: unpack it"),

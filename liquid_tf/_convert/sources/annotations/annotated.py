@@ -13,10 +13,9 @@ from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources.annotations.annotations import BOXES, Annotations
 from liquid_tf._convert.sources.annotations.read import is_table, read
 from liquid_tf._convert.sources.annotations.tables import UNNAMED, Named
-from liquid_tf._convert.sources.folders import FolderSource
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.listed import ListedSource
-from liquid_tf._convert.sources.samples import PassedSource
+from liquid_tf._convert.sources.samples import PassedSource, SampleSource
 from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf._store.columns import Column
@@ -50,7 +49,7 @@ class AnnotatedSource(PassedSource):
 
   def __init__(
     self,
-    folder: FolderSource,
+    folder: SampleSource,
     given: Sequence[Matched],
     skipped: Sequence[LeftOut],
     notes: Sequence[str],
@@ -136,7 +135,7 @@ class _Pairs:
     alike: (image, key) of pairs whose names are only alike.
   """
 
-  def __init__(self, folder: FolderSource, annotations: Annotations):
+  def __init__(self, folder: SampleSource, annotations: Annotations):
     self._folder = folder
     self._annotations = annotations
     self.row_of = np.full(len(folder), -1, np.int64)
@@ -180,7 +179,7 @@ class _Pairs:
         self.alike.append((image, key))
 
 
-def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> list[str]:
+def _notes(pairs: _Pairs, folder: SampleSource, annotations: Annotations) -> list[str]:
   """Sentences on images without annotations, and on names that are only alike."""
   result = list(annotations.notes)
   if pairs.alike:
@@ -206,7 +205,7 @@ def _notes(pairs: _Pairs, folder: FolderSource, annotations: Annotations) -> lis
 
 
 def annotate(
-  folder: FolderSource,
+  folder: SampleSource,
   paths: Sequence[str],
   skips: bool,
   named: Named = UNNAMED,
@@ -234,7 +233,7 @@ def annotate(
   return join(folder, every)
 
 
-def join(folder: FolderSource, every: Sequence[Annotations]) -> AnnotatedSource:
+def join(folder: SampleSource, every: Sequence[Annotations]) -> AnnotatedSource:
   """Adds annotations that were read to a folder of images; see `annotate`."""
   _check_apart(folder, every)
   # Images and annotations may be in one folder.
@@ -273,7 +272,7 @@ def _check_named(paths: Sequence[str], named: Named, found: set[str]) -> None:
       )
 
 
-def _check_apart(folder: FolderSource, every: Sequence[Annotations]) -> None:
+def _check_apart(folder: SampleSource, every: Sequence[Annotations]) -> None:
   """Raises ConvertError where two annotations give the same."""
   first: dict[str, str] = {}
   if isinstance(folder, ListedSource):
@@ -289,7 +288,7 @@ def _check_apart(folder: FolderSource, every: Sequence[Annotations]) -> None:
 
 
 def _left_out(
-  folder: FolderSource, annotations: Annotations, pairs: _Pairs, told: set[str]
+  folder: SampleSource, annotations: Annotations, pairs: _Pairs, told: set[str]
 ) -> list[LeftOut]:
   """Files among annotations that are none, and annotations of no image."""
   skipped = [one for one in annotations.skipped if one.path not in told]
