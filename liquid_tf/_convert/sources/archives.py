@@ -1,6 +1,6 @@
 """Archives of image files, each read as the folder that it is of.
 
-A module per kind lists the members of an archive (`zips`, `tars`). Nothing is unpacked:
+Modules per kind list the members of an archive (`zips`, `tars`). Nothing is unpacked:
 members are read where they lie.
 """
 
@@ -9,7 +9,6 @@ import bisect
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +63,13 @@ class Member(NamedTuple):
     name: as the archive has it; a folder's ends in "/".
     place: where the file is.
     problem: why it cannot be read, or "".
+    contents: the file, where it was read while it was listed; or None.
   """
 
   name: str
   place: Place
   problem: str = ""
+  contents: bytes | None = None
 
 
 class Members:
@@ -128,20 +129,22 @@ def _path_of(name: str) -> tuple[str, str]:
 def find_members(
   paths: Sequence[str],
   files: Sequence[SourceFile],
-  kind: ModuleType,
+  members: Callable[[str], Iterator[Member]],
   skips: bool,
   step: Callable[[], None],
+  see: Callable[[int, bytes, Member], None] | None = None,
 ) -> Members:
   """Lists all members of archives.
 
   Args:
     paths: of the archives, or URLs.
     files: the same, as messages name them.
-    kind: the module that lists such an archive.
+    members: yields what is in an archive; see `zips.members`.
     skips: whether archives that are damaged are passed over from there on; else they
       are an error. Their lost samples are counted as if of the size of those that are
       found.
     step: is called for each file.
+    see: is called with the archive's position, the path and the member of each file.
 
   Raises:
     ConvertError: an archive is damaged, or cannot be read.
@@ -151,9 +154,12 @@ def find_members(
   for number, (path, file) in enumerate(zip(paths, files)):
     begin = len(result.files)
     try:
-      for member in kind.members(path):
-        if result.add(number, file, member) is not None:
+      for member in members(path):
+        added = result.add(number, file, member)
+        if added is not None:
           step()
+          if see is not None:
+            see(number, added, member)
     except SampleError as error:
       if not skips:
         raise ConvertError(f"{file.path} {error}; {mend_or_skip()}") from error
@@ -307,7 +313,6 @@ class ArchiveSource(PassedSource):
     read: Callable[[str, Place, int | None], bytes],
   ):
     super().__init__(folder)
-    self.named = name_files(paths)
     self.is_remote = any(map(storage.is_remote, paths))
     self._paths, self._archives, self._read = paths, files, read
     self._labels, self._places = folder.labels, members.places[numbers]
@@ -343,7 +348,8 @@ class ArchiveSource(PassedSource):
 
 def list_archives(
   paths: Sequence[str],
-  kind: ModuleType,
+  members: Callable[[str], Iterator[Member]],
+  read: Callable[[str, Place, int | None], bytes],
   annotated: bool,
   skips: bool,
   step: Callable[[], None],
@@ -354,7 +360,8 @@ def list_archives(
 
   Args:
     paths: of the archives, or URLs.
-    kind: the module that lists such an archive.
+    members: yields what is in an archive; see `zips.members`.
+    read: reads a file in one; see `zips.read`.
     annotated: whether something else says what images show.
     skips: whether damage is passed over, and reported.
     step: is called for each file.
@@ -363,8 +370,8 @@ def list_archives(
     ConvertError: nothing can be read, or the layout is ambiguous.
   """
   _, files = stat_files(paths)
-  members = find_members(paths, files, kind, skips, step)
-  return as_folder(paths, files, members, kind.read, annotated)
+  found = find_members(paths, files, members, skips, step)
+  return as_folder(paths, files, found, read, annotated, paths)
 
 
 def as_folder(
@@ -373,12 +380,22 @@ def as_folder(
   members: Members,
   read: Callable[[str, Place, int | None], bytes],
   annotated: bool,
+  named: Sequence[str],
 ) -> ArchiveSource:
-  """Members of archives as a folder; see `list_archives`."""
-  root = name_files(paths)
+  """Members of archives as a folder; see `list_archives`.
+
+  Args:
+    paths: where the archives are read.
+    files: the same, as messages name them.
+    members: all files in them.
+    read: reads a file in one.
+    annotated: whether something else says what images show.
+    named: paths of the archives that the user gave.
+  """
+  root = name_files(named)
   if not len(members.files):
     raise ConvertError(f"{root} holds no files{most_telling(members.skipped)}")
-  tree = _Tree(root, members, _places_of(paths, members), read, paths, files)
+  tree = _Tree(root, members, _places_of(named, members), read, paths, files)
   folder = folders.list_folder(root, annotated=annotated, tree=tree)
   numbers, position = [], 0
   paths_of = (path for path, _, _ in tree.files())

@@ -1,11 +1,9 @@
 """Finds the kind of source that a user named."""
 
 import os
-from types import ModuleType
 
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import (
-  archives,
   arrow,
   datasets,
   folders,
@@ -19,6 +17,7 @@ from liquid_tf._convert.sources import (
   stacks,
   tfds,
   tfrecords,
+  webdataset,
   zips,
 )
 from liquid_tf._convert.sources.annotations import image_folder
@@ -36,8 +35,7 @@ from liquid_tf._words import argument, setting
 from liquid_tf.errors import ConvertError, ManifestError
 
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
-# Modules that list archives of a folder of images.
-_ARCHIVES = {other_files.ZIP: zips}
+_ARCHIVES = {other_files.TAR: webdataset.list_tars, other_files.ZIP: zips.list_zips}
 # What may lie beside RecordIO files.
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
@@ -157,7 +155,11 @@ def _is_archive(source: str) -> bool:
 
 
 def _open_archives(
-  paths: list[str], kind: ModuleType, given: Source, skips: bool, progress: Progress
+  paths: list[str],
+  kind: other_files.Kind,
+  given: Source,
+  skips: bool,
+  progress: Progress,
 ) -> SampleSource:
   _only_for_examples(given.path, given.names)
   lists = [path for path in given.annotations if _is_list(path)]
@@ -169,7 +171,7 @@ def _open_archives(
   progress.start("list", None, unit="file")
   try:
     annotated = bool(given.annotations)
-    found = archives.list_archives(paths, kind, annotated, skips, progress.step)
+    found = _ARCHIVES[kind](paths, annotated, skips, progress.step)
   finally:
     progress.close()
   if not given.annotations:
@@ -345,7 +347,7 @@ def open_source(
   elif kind == _NUMPY:
     found = stacks.list_stacks(paths, names)
   elif packed in _ARCHIVES:
-    found = _open_archives(paths, _ARCHIVES[packed], given, skips, progress)
+    found = _open_archives(paths, packed, given, skips, progress)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
   # Who names one part alone means it.

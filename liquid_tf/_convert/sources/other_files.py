@@ -37,15 +37,16 @@ _FROM_PYTHON = (
 )
 _BESIDE = "give the folder of the images, and this file as {annotations}"
 # What is read, where it is not among other files.
+TAR = Kind(
+  "a tar archive",
+  _ALONE,
+  (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"),
+)
 ZIP = Kind("a ZIP archive", _ALONE, (".zip",), (b"PK\3\4", b"PK\5\6"))
 # The first that fits counts, as several kinds are ZIP archives, too; and in a folder
 # those at the end tell least.
 _KINDS = (
-  Kind(
-    "a tar archive",
-    _UNPACK,
-    (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst"),
-  ),
+  TAR,
   Kind("an archive of NumPy arrays", 'give the files, as "FOLDER/*.npz"', (".npz",)),
   Kind("a file of PyTorch", _FROM_PYTHON, (".pt", ".pth")),
   ZIP,
@@ -126,7 +127,7 @@ def kind_of(path: str, head: bytes) -> Kind | None:
   if image_files.is_named_so(os.fsencode(path)) or image_files.begins_so(head):
     return _IMAGE
   if head[_TAR_AT:HEAD] == _TAR:
-    return _by_name(".tar", _KINDS)
+    return TAR
   return next((kind for kind in _KINDS if head.startswith(kind.begins)), None)
 
 

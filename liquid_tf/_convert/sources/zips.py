@@ -10,10 +10,15 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from liquid_tf._convert.sources import reading
-from liquid_tf._convert.sources.archives import Member, Place
+from liquid_tf._convert.sources.archives import (
+  ArchiveSource,
+  Member,
+  Place,
+  list_archives,
+)
 from liquid_tf._convert.sources.samples import SampleError, read_range
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -142,3 +147,10 @@ def _inflated(stored: memoryview, size: int) -> tuple[bytes, bool]:
   except zlib.error as error:
     raise SampleError(f"the file cannot be inflated: {error}") from error
   return contents[:size], inflate.eof and len(contents) <= size
+
+
+def list_zips(
+  paths: Sequence[str], annotated: bool, skips: bool, step: Callable[[], None]
+) -> ArchiveSource:
+  """Lists ZIP archives of images; see `list_archives`."""
+  return list_archives(paths, members, read, annotated, skips, step)

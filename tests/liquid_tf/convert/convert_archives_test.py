@@ -1,10 +1,13 @@
 """Archives are read where they lie, and give what the folder gives that they are of."""
 
 import io
+import json
 import os
 import pathlib
 import shutil
 import struct
+import subprocess
+import tarfile
 import warnings
 import zipfile
 
@@ -26,6 +29,10 @@ def _encoded(seed: int, extension: str = "PNG") -> bytes:
   data = io.BytesIO()
   photos.Image.fromarray(pixels).save(data, extension)
   return data.getvalue()
+
+
+def _text(value: str | bytes) -> str:
+  return value.decode() if isinstance(value, bytes) else value
 
 
 class _ArchiveTest(parameterized.TestCase, tf.test.TestCase):
@@ -254,6 +261,196 @@ class ZipTest(_ArchiveTest):
     with steady.Machine().timed():
       found = liquid_tf.profile(self.archive, ["png", "raw"], **options)
     self.assertEqual(found.data["samples"], 8)
+
+
+class TarTest(_ArchiveTest):
+  def setUp(self):
+    super().setUp()
+    self.archive = f"{self.root}/data.tar"
+
+  def _write(self, *members: tuple, path=None, **options) -> None:
+    with tarfile.open(path or self.archive, "w", **options) as archive:
+      for name, data in members:
+        self._add(archive, name, data)
+
+  def _add(self, archive, name: str, data: bytes, **given) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in given.items():
+      setattr(info, key, value)
+    archive.addfile(info, io.BytesIO(data))
+
+  def _labelled(self, *keys: str) -> list[tuple]:
+    return [
+      one
+      for i, key in enumerate(keys)
+      for one in ((f"{key}.png", _encoded(i)), (f"{key}.cls", str(i % 3).encode()))
+    ]
+
+  @parameterized.parameters(
+    tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT
+  )
+  def test_a_folder_of_classes(self, form):
+    self._tree(
+      "train/a/0.png", f"train/b/{'long' * 20}/1.png", "val/a/2.x.png", "val/b/é.png"
+    )
+    self._tree("val/b/README.txt")
+    with tarfile.open(self.archive, "w", format=form) as archive:
+      archive.add(self.path, ".")
+    self._is_as_folder(self.archive)
+
+  def test_webdataset(self):
+    rows = [
+      {"label": "7", "txt": "a cät", "json": {"size": 3, "url": "x", "more": [1, "b"]}},
+      {"label": "2", "txt": "", "json": {"url": "y", "nothing": None, "size": 4}},
+      {"label": " 0\n", "txt": "words", "json": {"url": "z", "size": 5}},
+    ]
+    vectors = np.arange(12, dtype=np.float64).reshape(3, 4) / 8
+    for part in range(2):
+      members = []
+      for i, row in enumerate(rows):
+        vector = io.BytesIO()
+        np.save(vector, vectors[i])
+        members += [
+          (f"deep/{part}{i}.PNG", _encoded(i)),
+          (f"deep/{part}{i}.cls", row["label"].encode()),
+          (f"deep/{part}{i}.txt", row["txt"].encode()),
+          (f"deep/{part}{i}.json", json.dumps(row["json"]).encode()),
+          (f"deep/{part}{i}.feature.npy", vector.getvalue()),
+          (f"deep/{part}{i}.wav", b"sound"),
+        ]
+      self._write(*members, path=f"{self.root}/set-{('train', 'val')[part]}-000.tar")
+    report = self._convert(f"{self.root}/set-*.tar")
+    self.assertEqual(report.splits, {"train": 3, "val": 3})
+    self.assertEqual(report.skipped, [])
+    self.assertIn("6 files .wav are not kept", report.notes[0])
+    found = {one["name"]: one for one in liquid_tf.open(report.output)}
+    self.assertEqual(
+      sorted(found), [f"deep/{p}{i}" for p in range(2) for i in range(3)]
+    )
+    for i, row in enumerate(rows):
+      one = found[f"deep/1{i}"]
+      self.assertAllEqual(
+        one["image"], np.asarray(photos.Image.open(io.BytesIO(_encoded(i))))
+      )
+      self.assertEqual(one["label"], int(row["label"]))
+      self.assertEqual(_text(one["txt"]), row["txt"])
+      self.assertEqual(_text(one["url"]), row["json"]["url"])
+      self.assertEqual(_text(one["more"]), ['[1, "b"]', "", ""][i])
+      self.assertEqual(one["json_size"], row["json"]["size"])
+      self.assertAllEqual(one["feature"], vectors[i].astype(np.float32))
+
+  def test_labels_by_json_and_names_that_are_there_in_two_archives(self):
+    for part in "ab":
+      members = [("0.png", _encoded(0)), ("0.json", b'{"label": "cat"}')]
+      members += [("1.png", _encoded(1)), ("1.json", b'{"label": "ant"}')]
+      self._write(*members, path=f"{self.root}/{part}.tar")
+    report = self._convert(f"{self.root}/a.tar;{self.root}/b.tar")
+    self.assertEqual(report.classes, {"ant": 2, "cat": 2})
+    names = sorted(one["name"] for one in liquid_tf.open(report.output))
+    self.assertEqual(names, ["a.tar/0", "a.tar/1", "b.tar/0", "b.tar/1"])
+
+  @parameterized.parameters(
+    ([("x.cls", b"1")], "data.tar/x", "has no image, but only .cls"),
+    ([("x.png", b"1"), ("x.jpg", b"1")], "data.tar/x", "has two images, .png and .jpg"),
+    ([("x.png", b"1"), ("x.png", b"1")], "data.tar/x", "has two files .png"),
+    ([("0.txt", b"1")], "data.tar/0", "has files apart from its others"),
+    (
+      [("x.png", b"1"), ("x.cls", b"cat")],
+      "data.tar/x",
+      "has a class name as its label",
+    ),
+    ([("x.png", b"1"), ("x.cls", b"\xff")], "data.tar/x", ".cls cannot be read"),
+    ([("x.png", b"1"), ("x.json", b"{")], "data.tar/x", ".json cannot be read"),
+    ([("x.png", b"1"), ("x.json", b"[" * 99999)], "data.tar/x", ".json cannot be read"),
+    ([("x.png", b"1"), ("x.npy", b"\x93NUMPY")], "data.tar/x", ".npy cannot be read"),
+    (
+      [("x.png", b"1"), ("x.txt", b"1"), ("x.json", b'{"txt": 2}')],
+      "data.tar/x",
+      "two values",
+    ),
+    ([("x.png", b""), ("x.cls", b"1")], "data.tar/x", "its image is empty"),
+    ([("../x.png", b"1")], "data.tar/../x.png", "leads out of its archive"),
+  )
+  def test_faults_of_one_sample(self, members, path, reason):
+    self._write(*self._labelled("0", "1", "2"), *members)
+    faults = self._faults()
+    self.assertEqual(list(faults), [path])
+    self.assertIn(reason, faults[path])
+
+  def test_a_claim_of_a_huge_array(self):
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (1 << 60,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    self._write(*self._labelled("0"), ("x.png", b"1"), ("x.npy", header.getvalue()))
+    self.assertIn("another than its header says", self._faults()["data.tar/x"])
+
+  def test_a_label_that_is_missing(self):
+    self._write(*self._labelled("0", "1", "2"), ("x.png", _encoded(4)))
+    with self.assertRaisesRegex(ConvertError, "1 without a label, as data.tar/x"):
+      self._convert(self.archive)
+    report = self._convert(self.archive, existing="resume", on_error="skip:50%")
+    self.assertEqual(report.samples, 3)
+
+  def test_links_and_holes(self):
+    with tarfile.open(self.archive, "w") as archive:
+      self._add(archive, "a/0.png", _encoded(0))
+      for name, kind in (
+        ("1", tarfile.SYMTYPE),
+        ("2", tarfile.LNKTYPE),
+        ("3", tarfile.FIFOTYPE),
+      ):
+        self._add(archive, f"a/{name}.png", b"", type=kind, linkname="0.png")
+      self._add(archive, "b/5.png", _encoded(1))
+    faults = self._faults()
+    self.assertIn("is a link", faults["data.tar/a/1.png"])
+    self.assertIn("is a link", faults["data.tar/a/2.png"])
+    self.assertIn("is no file", faults["data.tar/a/3.png"])
+    with open(f"{self.root}/4.png", "wb") as file:
+      file.write(_encoded(0))
+      file.truncate(1 << 20)
+    command = ["tar", "-C", self.root, "--sparse", "-cf", self.archive, "4.png"]
+    subprocess.run([*command, "--hole-detection=seek"], check=True)
+    self._refused("4.png is stored with holes", skips=True)
+
+  def test_archives_that_are_cut_off_or_damaged(self):
+    self._write(*self._labelled("0", "1", "2"), format=tarfile.USTAR_FORMAT)
+    whole = pathlib.Path(self.archive).read_bytes()
+    third = whole.index(b"2.png")
+    negative = bytearray(whole)
+    negative[third + 124 : third + 136] = b"\xff" * 12
+    negative[third + 148 : third + 156] = b" " * 8
+    checksum = sum(negative[third : third + 512])
+    negative[third + 148 : third + 156] = b"%06o\0 " % checksum
+    for number, damaged in enumerate(
+      (
+        whole[: third + 700],
+        whole[: third + 100],
+        whole[:third],
+        whole[:third] + b"x" * 512 + whole[third + 512 :],
+        bytes(negative),
+      )
+    ):
+      with self.subTest(number):
+        pathlib.Path(self.archive).write_bytes(damaged)
+        self._refused("data.tar is damaged or cut off at offset .*mend or remove it")
+        faults = self._faults()
+        self.assertEqual(list(faults)[0], "data.tar")
+        self.assertLessEqual(len(faults), 2)
+        self.assertIn("damaged or cut off", faults["data.tar"])
+    for damaged in (b"", whole[:100], b"x" * 600):
+      pathlib.Path(self.archive).write_bytes(damaged)
+      self._refused("data.tar")
+
+  def test_headers_cannot_take_the_memory(self):
+    self._write(*self._labelled("0"))
+    info = tarfile.TarInfo("x")
+    info.type, info.size = tarfile.GNUTYPE_LONGNAME, 1 << 40
+    data = pathlib.Path(self.archive).read_bytes()
+    end = data.index(b"\0" * 1024, data.index(b"0.cls") + 512)
+    end = -(-end // 512) * 512
+    pathlib.Path(self.archive).write_bytes(data[:end] + info.tobuf(tarfile.GNU_FORMAT))
+    self._refused("data.tar is damaged .*a header claims 1099511627776 bytes")
 
 
 if __name__ == "__main__":

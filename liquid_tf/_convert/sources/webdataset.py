@@ -1,0 +1,344 @@
+"""Tar archives as webdataset has them: files of one name are one sample.
+
+The name of a sample is the path up to the first dot of its last part; what comes behind
+says what a file is. A sample's files lie one after another.
+"""
+
+import collections
+import dataclasses
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from liquid_tf._convert.sources import (
+  archives,
+  image_files,
+  item_values,
+  items,
+  tars,
+)
+from liquid_tf._convert.sources.archives import Member, Place
+from liquid_tf._convert.sources.examples import TAKEN
+from liquid_tf._convert.sources.file_table import FileTable
+from liquid_tf._convert.sources.left_out import LeftOut, most_telling
+from liquid_tf._convert.sources.samples import (
+  RecordSource,
+  Sample,
+  SampleError,
+  SampleSource,
+  SourceFile,
+  name_files,
+  splits_of_files,
+  stat_files,
+)
+from liquid_tf._store import storage
+from liquid_tf._store.columns import Column
+from liquid_tf._words import said
+from liquid_tf.errors import ConvertError
+
+# Names that no column can have.
+_RESERVED = frozenset((*items.KEYS, *TAKEN))
+_HEADERS = {
+  (1, 0): np.lib.format.read_array_header_1_0,
+  (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+@dataclasses.dataclass
+class _Group:
+  """The files of one sample.
+
+  Attributes:
+    archive: its position.
+    key: its name.
+    extensions: of all its files.
+    image: the extension of its image, and where that is.
+    told: what other files tell, by their extensions.
+    problem: why it is no sample, or "".
+  """
+
+  archive: int
+  key: str
+  extensions: set[str] = dataclasses.field(default_factory=set)
+  image: tuple[str, Place] | None = None
+  told: dict[str, bytes] = dataclasses.field(default_factory=dict)
+  problem: str = ""
+
+  def add(self, extension: str, member: Member) -> None:
+    """Adds a file."""
+    if extension in self.extensions:
+      self.problem = f"has two files .{extension}"
+    elif image_files.is_named_so(os.fsencode(f"x.{extension}")):
+      if self.image is not None:
+        self.problem = (
+          f"has two images, .{self.image[0]} and .{extension}: write anew what is the "
+          f"image and its label or columns, with {said('Source.from_iterable')} or as "
+          "a folder"
+        )
+      self.image = extension, member.place
+    elif member.contents is not None:
+      self.told[extension] = member.contents
+    self.extensions.add(extension)
+
+
+class _Groups:
+  """The samples of archives, in their order.
+
+  Attributes:
+    every: all of them.
+    others: how many files have an extension that nothing reads, by that.
+  """
+
+  def __init__(self):
+    self.every: list[_Group] = []
+    self.others: collections.Counter[str] = collections.Counter()
+    self._known: dict[tuple[int, str], _Group] = {}
+
+  def see(self, archive: int, path: bytes, member: Member) -> None:
+    """Adds a file of an archive to its group."""
+    folder, slash, name = os.fsdecode(path).rpartition("/")
+    stem, _, extension = name.partition(".")
+    key, extension = f"{folder}{slash}{stem}", extension.lower()
+    group = self._known.get((archive, key))
+    if group is None:
+      group = _Group(archive, key)
+      self._known[archive, key] = group
+      self.every.append(group)
+    elif group is not self.every[-1]:
+      group.problem = "has files apart from its others, which must follow each other"
+    group.add(extension, member)
+    if member.contents is None and group.image != (extension, member.place):
+      self.others[extension] += 1
+
+  @property
+  def are_samples(self) -> bool:
+    """Whether files tell of images beside them, as webdataset has them."""
+    return any(group.image is not None and group.told for group in self.every)
+
+
+def _item(number: int, group: _Group, origin: items.Origin) -> items.Item:
+  """Checks what a group tells; raises ValueError if it is no sample."""
+  if not group.problem and group.image is None:
+    found = ", ".join(f".{extension}" for extension in sorted(group.extensions))
+    group.problem = f"has no image, but only {found}"
+  if group.problem:
+    raise ValueError(group.problem)
+  given: dict[str, Any] = {"name": group.key, "image": b"of the archive"}
+  columns = []
+  for extension, data in group.told.items():
+    try:
+      columns += _told(extension, data, "cls" in group.told)
+    except (ValueError, RecursionError) as error:
+      raise ValueError(f".{extension} cannot be read: {error}") from error
+  for key, value in columns:
+    if key in given:
+      raise ValueError(f"has two values for {key}")
+    given[key] = value
+  try:
+    return items.check(number, given, origin)
+  except ConvertError as error:
+    begin = f"{origin.named}: {origin.one} {number} ({group.key}): "
+    raise ValueError(str(error).removeprefix(begin)) from error
+
+
+def _told(extension: str, data: bytes, has_label: bool) -> Iterator[tuple[str, Any]]:
+  """Yields label and columns that a file holds, by name.
+
+  Raises:
+    ValueError: it holds something else.
+  """
+  name, _, kind = extension.rpartition(".")
+  name = name or kind
+  if kind == "cls":
+    yield "label", _label(data.decode().strip())
+  elif kind == "txt":
+    yield name, data.decode()
+  elif kind == "npy":
+    yield name, _array(data)
+  else:
+    found = json.loads(data)
+    if not isinstance(found, dict):
+      found = {name: found}
+    for key, value in found.items():
+      if value is None:
+        continue
+      if key == "label" and not has_label:
+        yield key, value
+        continue
+      if isinstance(value, (dict, list)):
+        value = json.dumps(value, ensure_ascii=False)
+      yield f"json_{key}" if key in _RESERVED else key, value
+
+
+def _label(text: str) -> int | float | str:
+  """A number where the text is one; else the name of a class."""
+  for kind in (int, float):
+    try:
+      return kind(text)
+    except ValueError:
+      pass
+  return text
+
+
+def _array(data: bytes) -> np.ndarray:
+  """The vector or number of a NumPy file; nothing is made before its size is known."""
+  file = io.BytesIO(data)
+  version = np.lib.format.read_magic(file)
+  if version not in _HEADERS:
+    raise ValueError(f"version {version} of the format is not read")
+  shape, _, dtype = _HEADERS[version](file)
+  if dtype.hasobject or len(shape) > 1:
+    raise ValueError(f"{dtype} of shape {list(shape)} is no vector of numbers")
+  if len(data) - file.tell() != math.prod(shape) * dtype.itemsize:
+    raise ValueError("its size is another than its header says")
+  return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape)
+
+
+class WebdatasetSource(RecordSource):
+  """Samples of webdataset's archives, in the order of archives and members.
+
+  Args:
+    paths: of the archives, or URLs.
+    files: the same, as messages name them.
+    split_of_file: names of the splits, and the position of each archive's.
+    groups: the samples.
+    given: what is known of each.
+    skipped: what is in no sample.
+    notes: on what is not kept.
+    origin: of the samples.
+  """
+
+  has_names = True
+
+  def __init__(
+    self,
+    paths: Sequence[str],
+    files: Sequence[SourceFile],
+    split_of_file: tuple[list[str], list[int]],
+    groups: Sequence[_Group],
+    given: Sequence[items.Item],
+    skipped: Sequence[LeftOut],
+    notes: Sequence[str],
+    origin: items.Origin,
+  ):
+    self._paths, self._archives = paths, files
+    self._archive_of = np.array([group.archive for group in groups], np.int64)
+    places = [group.image[1] for group in groups]
+    self._offsets = np.array([place.offset for place in places], np.int64)
+    table = FileTable()
+    # Of several archives, two may have one name.
+    are_unique = len({group.key for group in groups}) == len(groups)
+    for group, place in zip(groups, places):
+      file = files[group.archive]
+      name = group.key if are_unique else f"{file.path}/{group.key}"
+      table.add(os.fsencode(name), place.size, file.mtime_ns)
+    names = [os.fsdecode(table.path(number)) for number in range(len(table))]
+    classes, self._labels = item_values.labels([i.label for i in given], origin.named)
+    self._columns, lacking = item_values.columns(names, [i.columns for i in given], origin)
+    splits, numbers = split_of_file
+    super().__init__(
+      origin.named,
+      "webdataset",
+      table,
+      np.arange(len(table)),
+      np.array(numbers, np.uint8)[self._archive_of],
+      table.sizes,
+      splits=splits,
+      classes=classes,
+      skipped=skipped,
+      notes=[*notes, *lacking],
+      is_remote=any(map(storage.is_remote, paths)),
+    )
+
+  def path(self, position: int) -> str:
+    name = self.name(position)
+    archive = self._archives[self._archive_of[position]].path
+    return name if name.startswith(f"{archive}/") else f"{archive}/{name}"
+
+  def name(self, position: int) -> str:
+    return self.files[position].path
+
+  def read(self, position: int) -> Sample:
+    size = self.files[position].size
+    place = Place(int(self._offsets[position]), size, size, size)
+    image = tars.read(self._paths[self._archive_of[position]], place)
+    if not image:
+      raise SampleError("its image is empty")
+    return Sample(image, self._labels[position])
+
+  def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
+    rows = np.asarray(positions, np.int64)
+    return {name: cells.column(rows) for name, cells in self._columns.items()}
+
+
+def _usable(
+  groups: _Groups, files: Sequence[SourceFile], origin: items.Origin
+) -> tuple[list[_Group], list[items.Item], list[LeftOut]]:
+  """Samples, what is known of them, and those that are none."""
+  found, given, skipped = [], [], []
+  kind = None
+  for number, group in enumerate(groups.every):
+    try:
+      item = _item(number, group, origin)
+      kind = kind or item.label_kind
+      if item.label_kind not in (None, kind):
+        raise ValueError(f"has {item.label_kind} as its label, and others {kind}")
+    except ValueError as error:
+      path = f"{files[group.archive].path}/{group.key}"
+      skipped.append(LeftOut(path, str(error), 1))
+      continue
+    found.append(group)
+    given.append(item)
+    group.told = {}
+  return found, given, skipped
+
+
+def list_tars(
+  paths: Sequence[str],
+  annotated: bool,
+  skips: bool,
+  step: Callable[[], None],
+  given: Sequence[str] | None = None,
+) -> SampleSource:
+  """Lists tar archives: those of webdataset, or else of a folder, as `list_archives`.
+
+  They are webdataset's if beside an image lies a file of the same name that tells of
+  it, as `tars.TELLING` has them.
+
+  Args:
+    paths: of the archives, or URLs.
+    annotated: whether something else says what images show; of a folder alone.
+    skips: whether damage is passed over, and reported.
+    step: is called for each file.
+    given: the files that these were decompressed of, which are named; or None.
+
+  Raises:
+    ConvertError: nothing can be read, or the layout is ambiguous.
+  """
+  named = given or paths
+  _, files = stat_files(named)
+  groups = _Groups()
+  members = archives.find_members(paths, files, tars.members, skips, step, groups.see)
+  if not groups.are_samples:
+    return archives.as_folder(paths, files, members, tars.read, annotated, named)
+  origin = items.Origin(name_files(named), "group")
+  if annotated:
+    raise ConvertError(
+      f"{origin.named} is of webdataset, and has labels and columns of its own: leave "
+      f"out {said('annotations=…')}"
+    )
+  found, known, skipped = _usable(groups, files, origin)
+  skipped = [*members.skipped, *skipped]
+  if not found:
+    raise ConvertError(f"{origin.named} holds no samples{most_telling(skipped)}")
+  notes = [
+    f"{origin.named}: {count} files .{extension} are not kept"
+    for extension, count in sorted(groups.others.items())
+  ]
+  splits = splits_of_files(named)
+  return WebdatasetSource(paths, files, splits, found, known, skipped, notes, origin)
