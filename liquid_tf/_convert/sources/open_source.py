@@ -1,10 +1,12 @@
 """Finds the kind of source that a user named."""
 
 import os
+from collections.abc import Sequence
 
 from liquid_tf._convert.source import Source
 from liquid_tf._convert.sources import (
   arrow,
+  compressed,
   datasets,
   folders,
   hugging_face,
@@ -23,10 +25,12 @@ from liquid_tf._convert.sources import (
 from liquid_tf._convert.sources.annotations import image_folder
 from liquid_tf._convert.sources.annotations.annotated import annotate, join
 from liquid_tf._convert.sources.annotations.tables import Named
+from liquid_tf._convert.sources.compressed import Compressed
 from liquid_tf._convert.sources.examples import ExampleNames
+from liquid_tf._convert.sources.items import Origin
 from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.left_out import missing_parts
-from liquid_tf._convert.sources.samples import SampleSource
+from liquid_tf._convert.sources.samples import SampleSource, name_files
 from liquid_tf._recordio import uri
 from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
@@ -140,13 +144,20 @@ def _is_list(path: str) -> bool:
 
 
 def _kind_of(path: str) -> other_files.Kind | None:
-  """The kind of a file that is none of records, by its name or its first bytes."""
+  """The kind of a file that is none of records, by its first bytes or its name."""
   shown = schemes.shown(path)
   try:
     head = reading.read(path, 0, other_files.HEAD)
   except OSError:
     head = b""  # Who reads it on says why.
-  return None if tfrecords.begins_so(head) else other_files.kind_of(shown, head)
+  if tfrecords.begins_so(head):
+    return None
+  if compressed.is_gzip(head):
+    return other_files.COMPRESSED
+  kind = other_files.kind_of(shown, head)
+  if kind is None and compressed.is_zlib(head):
+    return other_files.COMPRESSED
+  return kind
 
 
 def _is_archive(source: str) -> bool:
@@ -178,6 +189,38 @@ def _open_archives(
     return found
   others = list(map(_whole, given.annotations))
   return annotate(found, others, skips, Named(given.name_column, given.label_column))
+
+
+def _open_compressed(paths: list[str], given: Source, skips: bool) -> Compressed:
+  if given.annotations:
+    raise ConvertError(
+      f"{argument('annotations', given.annotations[0])} go with a folder, and "
+      f"{argument('source', given.path)} is compressed: decompress it (gunzip)"
+    )
+
+  def read(plain: Sequence[str]) -> SampleSource:
+    head = reading.read(plain[0], 0, other_files.HEAD)
+    kinds = other_files.kind_of(paths[0], b""), other_files.kind_of("", head)
+    if other_files.TAR in kinds:
+      _only_for_examples(given.path, given.names)
+      found = webdataset.list_tars(plain, False, skips, lambda: None, paths)
+    else:
+      found = tfrecords.list_tfrecords(plain, given.names, skips, paths)
+    return _with_parts(found, paths, given.path)
+
+  origin = Origin(name_files(paths), "file")
+  return Compressed((), None, origin=origin, paths=paths, skips=skips, read=read)
+
+
+def _with_parts(
+  found: SampleSource | Unlisted, paths: list[str], source: str
+) -> SampleSource | Unlisted:
+  """A source of files to which those are added that a set lacks."""
+  # Who names one part alone means it.
+  if paths != [_whole(source)]:
+    count = found.length if isinstance(found, Unlisted) else len(found)
+    found.skipped.extend(missing_parts(paths, -(-count // len(paths))))
+  return found
 
 
 def _refuse_records(folder: str) -> None:
@@ -346,12 +389,10 @@ def open_source(
     found = arrow.list_arrow(paths, names)
   elif kind == _NUMPY:
     found = stacks.list_stacks(paths, names)
+  elif packed is other_files.COMPRESSED:
+    return _open_compressed(paths, given, skips)
   elif packed in _ARCHIVES:
     found = _open_archives(paths, packed, given, skips, progress)
   else:
     found = tfrecords.list_tfrecords(paths, names, skips)
-  # Who names one part alone means it.
-  if paths != [_whole(source)]:
-    count = found.length if isinstance(found, Unlisted) else len(found)
-    found.skipped.extend(missing_parts(paths, -(-count // len(paths))))
-  return found
+  return _with_parts(found, paths, source)

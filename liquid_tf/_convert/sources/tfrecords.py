@@ -217,7 +217,10 @@ def read_labels(folder: str) -> list[str] | None:
 
 
 def list_tfrecords(
-  paths: Sequence[str], names: ExampleNames, skips: bool
+  paths: Sequence[str],
+  names: ExampleNames,
+  skips: bool,
+  given: Sequence[str] | None = None,
 ) -> TFRecordSource:
   """Lists TFRecord files of tf.train.Examples.
 
@@ -225,16 +228,18 @@ def list_tfrecords(
     paths: of the files, in order.
     names: of the features.
     skips: whether damage is passed over, and reported.
+    given: of the files that these were decompressed of, which are named; or None.
 
   Raises:
     ConvertError: nothing can be read.
   """
   names = names.or_else(*DEFAULT_NAMES)
-  folder, files = stat_files(paths)
-  splits, split_of_file = splits_of_files(paths)
+  given = given or paths
+  folder, files = stat_files(given)
+  splits, split_of_file = splits_of_files(given)
   # An address with a signature is that of one file.
-  is_alone = not folder or any(path != schemes.shown(path) for path in paths)
-  places, skipped = find_places(paths, files, schemes.shown(paths[0]), skips)
+  is_alone = not folder or any(path != schemes.shown(path) for path in given)
+  places, skipped = find_places(paths, files, schemes.shown(given[0]), skips)
   return TFRecordSource(
     names,
     folder,
@@ -246,5 +251,5 @@ def list_tfrecords(
     splits=splits,
     classes=None if is_alone else read_labels(folder),
     skipped=skipped,
-    named=name_files(paths),
+    named=name_files(given),
   )

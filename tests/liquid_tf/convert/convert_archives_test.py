@@ -1,5 +1,6 @@
 """Archives are read where they lie, and give what the folder gives that they are of."""
 
+import gzip
 import io
 import json
 import os
@@ -10,7 +11,9 @@ import subprocess
 import tarfile
 import warnings
 import zipfile
+from unittest import mock
 
+import examples
 import numpy as np
 import photos
 import steady
@@ -20,6 +23,7 @@ from absl.testing import parameterized
 import liquid_tf
 from liquid_tf import Source
 from liquid_tf._convert.convert import convert
+from liquid_tf._convert.sources import compressed
 from liquid_tf._convert.sources.open_source import open_source
 from liquid_tf.errors import ConvertError
 
@@ -451,6 +455,123 @@ class TarTest(_ArchiveTest):
     end = -(-end // 512) * 512
     pathlib.Path(self.archive).write_bytes(data[:end] + info.tobuf(tarfile.GNU_FORMAT))
     self._refused("data.tar is damaged .*a header claims 1099511627776 bytes")
+
+
+class CompressedTest(_ArchiveTest):
+  def setUp(self):
+    super().setUp()
+    self.archive = f"{self.root}/data-train.tfrecord"
+
+  def _records(self, compression: str, path: str, first: int = 0) -> None:
+    rows = [
+      {"image/encoded": _encoded(i), "image/class/label": i}
+      for i in range(first, first + 4)
+    ]
+    plain = f"{self.root}/records/of"
+    examples.write(plain, rows)
+    with tf.io.TFRecordWriter(path, compression) as writer:
+      for record in tf.data.TFRecordDataset(plain).as_numpy_iterator():
+        writer.write(record)
+
+  def _of_folder(self, source: str, **options) -> dict[str, bytes]:
+    found = photos.files(self._convert(source, **options).output)
+    return {name: data for name, data in found.items() if name != "dataset.json"}
+
+  @parameterized.parameters("GZIP", "ZLIB")
+  def test_records(self, compression):
+    for part, split in enumerate(("train", "val")):
+      for folder, how in (("plain", ""), ("packed", compression)):
+        os.makedirs(f"{self.root}/{folder}", exist_ok=True)
+        self._records(how, f"{self.root}/{folder}/data-{split}.tfrecord", part * 4)
+    wanted = self._of_folder(f"{self.root}/plain/*", output="wanted")
+    report = self._convert(f"{self.root}/packed/*")
+    self.assertEqual(report.splits, {"train": 4, "val": 4})
+    self.assertIn("decompressed files took", report.notes[-1])
+    found = photos.files(report.output)
+    self.assertEqual(found.keys() - wanted.keys(), {"dataset.json"})
+    self.assertTrue(all(found[name] == data for name, data in wanted.items()))
+    names = {one["name"] for one in liquid_tf.open(report.output)}
+    self.assertIn("data-val.tfrecord/3", names)
+
+  def test_a_folder_in_a_compressed_tar_archive(self):
+    self._tree("a/0.png", "b/1.png")
+    shutil.make_archive(self.path, "gztar", self.root, "photos")
+    self._is_as_folder(f"{self.root}/photos.tar.gz")
+    os.rename(f"{self.root}/photos.tar.gz", f"{self.root}/unnamed")
+    self.assertEqual(self._convert(f"{self.root}/unnamed").samples, 2)
+    source = Source(f"{self.root}/unnamed", annotations=f"{self.root}/x.csv")
+    self._refused("annotations .* are of a folder", source)
+
+  def test_members_one_after_another_and_zeros(self):
+    self._records("", self.archive)
+    whole = pathlib.Path(self.archive).read_bytes()
+    parts = gzip.compress(whole[:100]) + gzip.compress(b"") + gzip.compress(whole[100:])
+    pathlib.Path(self.archive).write_bytes(parts + b"\0" * 100)
+    self.assertEqual(self._convert(self.archive).samples, 4)
+
+  def test_damage(self):
+    self._records("GZIP", self.archive)
+    whole = pathlib.Path(self.archive).read_bytes()
+    for damaged, reason in (
+      (whole[: len(whole) // 2], "is cut off: its compressed data has no end"),
+      (whole[:-1], "is cut off"),
+      (whole[:-5] + b"\0" + whole[-4:], "is damaged: .*incorrect data check"),
+      (whole + b"\x1f\x8bxx", "is damaged"),
+      (whole[:20] + b"\xff" * 50 + whole[70:], "is damaged"),
+    ):
+      with self.subTest(reason):
+        pathlib.Path(self.archive).write_bytes(damaged)
+        with self.assertRaisesRegex(
+          ConvertError, f"data-train.tfrecord {reason}.*; mend or remove it, or skip"
+        ):
+          self._convert(self.archive)
+        shutil.rmtree(f"{self.root}/dataset")
+    pathlib.Path(self.archive).write_bytes(whole[:-1])
+    report = self._convert(self.archive, on_error="skip:50%")
+    self.assertEqual((report.samples, len(report.skipped)), (4, 1))
+
+  def test_files_of_many_pieces(self):
+    self._records("GZIP", self.archive)
+    with mock.patch.multiple(compressed, _CHUNK=50, _PIECE=60):
+      self.assertEqual(self._convert(self.archive).samples, 4)
+
+  def test_a_file_that_is_made_to_fill_the_disk(self):
+    pathlib.Path(self.archive).write_bytes(gzip.compress(b"\0" * 30_000_000))
+    with mock.patch.object(compressed, "_LARGE", 1 << 20):
+      with self.assertRaisesRegex(
+        ConvertError, r"data-train.tfrecord grows from 29,\d+ to more than 5,"
+      ):
+        self._convert(self.archive)
+
+  def test_killed_and_resumed(self):
+    for part in range(3):
+      self._records("GZIP", f"{self.root}/part-{part}", part * 4)
+    wanted = self._of_folder(f"{self.root}/part-*", output="wanted")
+    spool = pathlib.Path(f"{self.root}/dataset/_journal.db-items")
+    decompress, done = compressed._decompress, []
+
+    def killed(path, place, shown):
+      if len(done) == 2:
+        pathlib.Path(place + ".part").write_bytes(b"half of it")
+        raise KeyboardInterrupt
+      done.append(shown)
+      return decompress(path, place, shown)
+
+    with mock.patch.object(compressed, "_decompress", killed):
+      with self.assertRaises(KeyboardInterrupt):
+        self._convert(f"{self.root}/part-*")
+    self.assertLen(list(spool.iterdir()), 3)
+    done.clear()
+
+    def last(path, place, shown):
+      done.append(shown)
+      return decompress(path, place, shown)
+
+    with mock.patch.object(compressed, "_decompress", last):
+      found = self._of_folder(f"{self.root}/part-*", existing="resume")
+    self.assertEqual(done, ["part-2"])
+    self.assertEqual(found, wanted)
+    self.assertFalse(spool.exists())
 
 
 if __name__ == "__main__":
