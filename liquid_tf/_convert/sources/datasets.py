@@ -225,7 +225,7 @@ class DatasetSource(SampleSource):
     def read(position, wanted):
       row, sample, error = self._read(int(position), int(wanted))
       return (
-        *sample,
+        *(sample.image, sample.labels, sample.example),
         FORMATS[row["format"]].encode(),
         np.array([row["height"], row["width"], row["channels"]], np.int64),
         np.int32(row["bits"]),
