@@ -33,7 +33,11 @@ class Source:
       - RecordIO files, as "train.rec", "data/*.rec" or "a.rec;b.rec", with their
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.
-      - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise.
+      - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise. They
+        may be compressed by gzip or zlib.
+      - ZIP or tar archives of such a folder, as "photos.zip"; or tar archives of
+        webdataset, as "data-{000..099}.tar", with labels and columns. Tar archives may
+        be compressed by gzip.
       - Parquet files of rows with images, as "data/*.parquet"; splits likewise; or
         Arrow files on a local disk.
       - files of NumPy, with arrays of images and of labels: "images.npy", "mnist.npz".
@@ -46,19 +50,20 @@ class Source:
       - a view, of whose samples that holds likewise; it must have no weights.
 
       All but "tfds:", "hf:" and Arrow files may be of S3, as "s3://bucket/photos";
-      datasets and files of records or rows of "https://server/…" as well. Images come
-      from there when they are needed, several at once.
+      datasets, archives and files of records or rows of "https://server/…" as well.
+      Images come from there when they are needed, several at once.
     masks: a folder, local or of S3, with a mask for each image at the same path, any
       extension: gray, or with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
       "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
     lossy_masks: whether masks are taken from JPEG, or another format that may have
       changed their numbers, as they are. Else these are no masks.
-    annotations: labels, boxes and other things that belong to the images of a folder: a
-      COCO file, a folder of VOC's or YOLO's files, or a table (CSV, JSON Lines,
-      Parquet) with a column of the images' names; docs/convert.md tells what becomes of
-      each. Or the .lst of im2rec, whose images alone are samples then, with its labels.
-      Or a list of these, no two of which give the same. Files may be of S3.
+    annotations: labels, boxes and other things that belong to the images of a folder,
+      or of an archive of one: a COCO file, a folder of VOC's or YOLO's files, or a
+      table (CSV, JSON Lines, Parquet) with a column of the images' names;
+      docs/convert.md tells what becomes of each. Or the .lst of im2rec, of a folder
+      alone, whose images alone are samples then, with its labels. Or a list of these,
+      no two of which give the same. Files may be of S3.
     name_column: the column of tables that names images. None: the first one there of
       `file_name`, `filename`, `path`, `image`, `image_id`, `name` and `id`.
     label_column: the column of a table of images that is their label, or a list of

@@ -8,11 +8,11 @@
 
 The input is a folder of class folders, of images, or with --masks of images with masks;
 files of RecordIO (*.rec), of Parquet (*.parquet), or of TFRecords of tf.train.Examples;
-tfds:NAME or hf:NAME, a dataset that TFDS prepared, or that is in a cache of Hugging
-Face; or another dataset. All but these two may be of s3://, and files and datasets of
-https://. An output of s3:// or gs:// gets each shard as soon as it is made.
-A conversion that was killed goes on with
---existing=resume, and ends in the same bytes.
+a ZIP or tar archive of such a folder, or tar archives of webdataset; tfds:NAME or
+hf:NAME, a dataset that TFDS prepared, or that is in a cache of Hugging Face; or another
+dataset. All but these two may be of s3://, and files and datasets of https://. An
+output of s3:// or gs:// gets each shard as soon as it is made. A conversion that was
+killed goes on with --existing=resume, and ends in the same bytes.
 """
 
 import os

@@ -5,6 +5,8 @@ children that do, without the seconds of an import each.
 """
 
 import glob
+import gzip
+import io
 import json
 import os
 import pathlib
@@ -14,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import traceback
@@ -401,10 +404,12 @@ class ConvertS3Test(absltest.TestCase):
     rows = "".join(f"{i}.png,{i % 2},caption {i}\n" for i in range(4))
     (folder / "told/metadata.csv").write_text("file_name,label,text\n" + rows)
     self._in_child(lambda: _make_kinds(folder))
+    [examples] = (folder / "examples").glob("train*")
+    archives = _make_archives(folder, examples)
     names = ("images", "masked", "records", "examples", "dataset", "arrays", "rows")
-    for name in (*names, "told"):
+    for name in (*names, "told", "archives"):
       self._upload(str(folder / name), f"kinds/{name}")
-    kinds = ["images", "dataset", "examples/train*", "records/*.rec"]
+    kinds = ["images", "dataset", "examples/train*", "records/*.rec", *archives]
     kinds += ["records/val.rec;{}/records/train.rec", "arrays/a.npz"]
     kinds.append("told")
     kinds += ["rows/*.parquet"] * (parquet is not None)
@@ -412,9 +417,9 @@ class ConvertS3Test(absltest.TestCase):
       self._compare(kind, str(folder), "s3://bucket/kinds")
     masks = [f"{place}/masked/masks" for place in (folder, "s3://bucket/kinds")]
     self._compare("masked/images", str(folder), "s3://bucket/kinds", masks=masks)
-    [examples] = (folder / "examples").glob("train*")
     with http_server.HttpServer(str(folder)) as server:
-      for kind in ("dataset", f"examples/{examples.name}", "records/train.rec"):
+      one = f"examples/{examples.name}"
+      for kind in ("dataset", one, "records/train.rec", *archives[:2]):
         self._compare(kind, str(folder), server.url)
 
   def _compare(self, kind: str, here: str, there: str, masks=(None, None)) -> None:
@@ -465,6 +470,20 @@ def _write_large(root: str, name: str, count: int) -> None:
   for i in range(count):
     pixels = photo[5 * i :, 7 * i :][:640, : 640 + i]
     photos.save(f"{root}/{name}/{i:03}.png", pixels, compress_level=1)
+
+
+def _make_archives(folder: pathlib.Path, examples: pathlib.Path) -> list[str]:
+  """Packs images and records; returns the paths of archives below the folder."""
+  place = folder / "archives"
+  shutil.make_archive(str(place / "photos"), "zip", folder, "images")
+  with tarfile.open(place / "photos.tar", "w") as archive:
+    for number, path in enumerate(sorted((folder / "images").rglob("*.png"))):
+      archive.add(path, f"{number}.png")
+      info = tarfile.TarInfo(f"{number}.cls")
+      info.size = 1
+      archive.addfile(info, io.BytesIO(b"%d" % (number % 3)))
+  (place / "records.gz").write_bytes(gzip.compress(examples.read_bytes()))
+  return [f"archives/{name}" for name in ("photos.zip", "photos.tar", "records.gz")]
 
 
 def _make_kinds(folder: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
 """Finds the kind of source that a user named."""
 
 import os
+import re
 from collections.abc import Sequence
 
 from liquid_tf._convert.source import Source
@@ -38,6 +39,9 @@ from liquid_tf._view import view as views
 from liquid_tf._words import argument, setting
 from liquid_tf.errors import ConvertError, ManifestError
 
+# As braces have it in a shell; and files that they may name.
+_RANGE = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
+_MOST_FILES = 1_000_000
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
 _ARCHIVES = {other_files.TAR: webdataset.list_tars, other_files.ZIP: zips.list_zips}
 # What may lie beside RecordIO files.
@@ -282,18 +286,40 @@ def _is_folder(source: str) -> bool:
     return False
 
 
+def _ranges(name: str) -> list[str]:
+  """The names that one with ranges in braces is of, as {000..099}, in order.
+
+  Raises:
+    ValueError: they are too many.
+  """
+  found = _RANGE.search(name)
+  if found is None or (not storage.is_remote(name) and os.path.exists(name)):
+    return [name]
+  first, last = int(found[1]), int(found[2])
+  ends = _ranges(name[found.end() :])
+  if not 0 < (last - first + 1) * len(ends) <= _MOST_FILES:
+    raise ValueError(f"{found[0]} must be of 1 to {_MOST_FILES:,} files, ascending")
+  begin, digits = name[: found.start()], len(found[1])
+  return [
+    f"{begin}{number:0{digits}}{end}"
+    for number in range(first, last + 1)
+    for end in ends
+  ]
+
+
 def find_files(source: str) -> list[str]:
   """The files of records that a source names, in its order.
 
   Args:
-    source: files, patterns and folders of .rec files, with ";" between them.
+    source: files, patterns, ranges in braces and folders of .rec files, with ";"
+      between them.
 
   Raises:
     ConvertError: a name has none, two have the same one, or one is of a file system
       that conversions do not read.
   """
   try:
-    names = list(map(_whole, uri.split(source)))
+    names = [one for name in uri.split(source) for one in _ranges(_whole(name))]
     for name in names:
       _check_scheme(name)
     paths = [path for name in names for path in uri.find(name, records.EXTENSION)]

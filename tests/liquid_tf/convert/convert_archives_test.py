@@ -24,7 +24,7 @@ import liquid_tf
 from liquid_tf import Source
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.sources import compressed
-from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._convert.sources.open_source import find_files, open_source
 from liquid_tf.errors import ConvertError
 
 
@@ -349,6 +349,13 @@ class TarTest(_ArchiveTest):
       members = [("0.png", _encoded(0)), ("0.json", b'{"label": "cat"}')]
       members += [("1.png", _encoded(1)), ("1.json", b'{"label": "ant"}')]
       self._write(*members, path=f"{self.root}/{part}.tar")
+      self._write(*members, path=f"{self.root}/set{'ab'.index(part) + 9:02}.tar")
+    braces = find_files(f"{self.root}/set{{09..10}}.tar")
+    self.assertEqual(
+      braces, [f"{self.root}/set{number}.tar" for number in ("09", "10")]
+    )
+    for wrong in ("{9..8}", "{0..1000000}"):
+      self._refused(r"must be of 1 to 1,000,000 files", f"{self.root}/set{wrong}.tar")
     report = self._convert(f"{self.root}/a.tar;{self.root}/b.tar")
     self.assertEqual(report.classes, {"ant": 2, "cat": 2})
     names = sorted(one["name"] for one in liquid_tf.open(report.output))
