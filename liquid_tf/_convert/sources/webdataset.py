@@ -239,7 +239,9 @@ class WebdatasetSource(RecordSource):
       table.add(os.fsencode(name), place.size, file.mtime_ns)
     names = [os.fsdecode(table.path(number)) for number in range(len(table))]
     classes, self._labels = item_values.labels([i.label for i in given], origin.named)
-    self._columns, lacking = item_values.columns(names, [i.columns for i in given], origin)
+    self._columns, lacking = item_values.columns(
+      names, [i.columns for i in given], origin
+    )
     splits, numbers = split_of_file
     super().__init__(
       origin.named,
