@@ -143,7 +143,8 @@ def _is_scalar(kind: "pyarrow.DataType") -> bool:
   return numbers or _is_text(kind)
 
 
-def _is_label(kind: "pyarrow.DataType") -> bool:
+def _is_column(kind: "pyarrow.DataType") -> bool:
+  """Whether values are numbers, texts or lists of numbers."""
   from pyarrow import types
 
   is_list = types.is_list(kind) or types.is_large_list(kind)
@@ -221,11 +222,11 @@ class _Chooser:
       return None
     if given is not None:
       kind = self._types.get(given)
-      if kind is None or not _is_label(kind) or given == image:
+      if kind is None or not _is_column(kind) or given == image:
         has = "is not there" if kind is None else f"is {kind}"
         raise self._wrong(f"must have labels in its column {given}, but it {has}")
       return given
-    known = [n for n in _LABELS if n in self._types and _is_label(self._types[n])]
+    known = [n for n in _LABELS if n in self._types and _is_column(self._types[n])]
     marked = self._marked("ClassLabel")
     if len(marked) == 1:
       return marked[0]
@@ -276,18 +277,18 @@ class _Chooser:
     ours = [name for name in given if name in items.KEYS]
     if ours:
       raise self._wrong(f"has {ours[0]}, which is no column of a dataset: rename it")
-    wrong = [name for name in given if not _is_scalar(self._types[name])]
+    wrong = [name for name in given if not _is_column(self._types[name])]
     if wrong:
       kind = self._types[wrong[0]]
       raise self._wrong(
-        f"has {wrong[0]}, which cannot be kept: it must be of numbers or texts, but is "
-        f"{kind}"
+        f"has {wrong[0]}, which cannot be kept: it must be of numbers, texts or lists "
+        f"of numbers, but is {kind}"
       )
     if given:
       return list(given), []
     left = [name for name in self._types if name not in others]
     taken = [name for name in left if name in TAKEN or name in items.KEYS]
-    nested = [n for n in left if n not in taken and not _is_scalar(self._types[n])]
+    nested = [n for n in left if n not in taken and not _is_column(self._types[n])]
     notes = []
     if taken:
       notes.append(
@@ -295,7 +296,8 @@ class _Chooser:
       )
     if nested:
       notes.append(
-        f"{self._what}: {few(nested)}: not kept, as a row has not one number or text"
+        f"{self._what}: {few(nested)}: not kept, as a row has no number, text or list "
+        "of numbers"
       )
     return [n for n in left if n not in taken and n not in nested], notes
 

@@ -1,6 +1,7 @@
 """Labels, splits, columns and boxes of all items of a source together."""
 
 import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -110,8 +111,16 @@ def columns(
         f"{origin.named}: {name} is not kept, since a dataset has it of its images"
       )
       continue
-    values = {name: [some.get(name) for some in given]}
-    table = _ItemTable(origin.named, values, origin=origin, names=names)
+    values = [some.get(name) for some in given]
+    lists = [value for value in values if isinstance(value, list)]
+    # Code gives what its author means; files of others have what they have.
+    are_unequal = len(set(map(len, lists))) > 1 or [] in lists
+    if are_unequal and origin.named != items.WHAT:
+      values = [None if value is None else json.dumps(value) for value in values]
+      notes.append(
+        f"{origin.named}: {name} has lists of unequal length, and keeps them as JSON"
+      )
+    table = _ItemTable(origin.named, {name: values}, origin=origin, names=names)
     result[name] = found = table_columns.of(table, name)
     notes += found.lacking(origin.named, name, f"{origin.one}s")
   return result, notes

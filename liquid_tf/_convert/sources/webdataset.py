@@ -32,6 +32,7 @@ from liquid_tf._convert.sources.samples import (
   SampleError,
   SampleSource,
   SourceFile,
+  class_list,
   name_files,
   splits_of_files,
   stat_files,
@@ -43,6 +44,8 @@ from liquid_tf.errors import ConvertError
 
 # Names that no column can have.
 _RESERVED = frozenset((*items.KEYS, *TAKEN))
+_JSON = "json_"
+_JSON_LABEL = _JSON + "label"
 _HEADERS = {
   (1, 0): np.lib.format.read_array_header_1_0,
   (2, 0): np.lib.format.read_array_header_2_0,
@@ -170,9 +173,16 @@ def _told(extension: str, data: bytes, has_label: bool) -> Iterator[tuple[str, A
       if key == "label" and not has_label:
         yield key, value
         continue
-      if isinstance(value, (dict, list)):
+      if isinstance(value, dict) or not _is_plain(value):
         value = json.dumps(value, ensure_ascii=False)
-      yield f"json_{key}" if key in _RESERVED else key, value
+      yield f"{_JSON}{key}" if key in _RESERVED else key, value
+
+
+def _is_plain(value: Any) -> bool:
+  """Whether a value is none of lists of something else than numbers."""
+  if not isinstance(value, list):
+    return True
+  return all(type(one) in (int, float) for one in value)
 
 
 def _label(text: str) -> int | float | str:
@@ -239,9 +249,14 @@ class WebdatasetSource(RecordSource):
       table.add(os.fsencode(name), place.size, file.mtime_ns)
     names = [os.fsdecode(table.path(number)) for number in range(len(table))]
     classes, self._labels = item_values.labels([i.label for i in given], origin.named)
-    self._columns, lacking = item_values.columns(
-      names, [i.columns for i in given], origin
-    )
+    columns = [i.columns for i in given]
+    class_names = None if classes else _class_names(given)
+    if class_names is not None:
+      columns = [
+        {name: value for name, value in one.items() if name != _JSON_LABEL}
+        for one in columns
+      ]
+    self._columns, lacking = item_values.columns(names, columns, origin)
     splits, numbers = split_of_file
     super().__init__(
       origin.named,
@@ -251,7 +266,7 @@ class WebdatasetSource(RecordSource):
       np.array(numbers, np.uint8)[self._archive_of],
       table.sizes,
       splits=splits,
-      classes=classes,
+      classes=classes or class_names,
       skipped=skipped,
       notes=[*notes, *lacking],
       is_remote=any(map(storage.is_remote, paths)),
@@ -276,6 +291,22 @@ class WebdatasetSource(RecordSource):
   def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
     rows = np.asarray(positions, np.int64)
     return {name: cells.column(rows) for name, cells in self._columns.items()}
+
+
+def _class_names(given: Sequence[items.Item]) -> list[str] | None:
+  """Names of classes where .cls has their numbers, and the JSON beside it their names.
+
+  None where one number has two names, or one name two numbers, or an item lacks either.
+  """
+  names: dict[int, str] = {}
+  for item in given:
+    name = item.columns.get(_JSON_LABEL)
+    if not isinstance(name, str) or not isinstance(item.label, tuple):
+      return None
+    (number, *more) = item.label[1]
+    if more or number < 0 or number % 1 or names.setdefault(int(number), name) != name:
+      return None
+  return class_list(names) if len(set(names.values())) == len(names) else None
 
 
 def _usable(

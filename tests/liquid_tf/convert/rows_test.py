@@ -255,7 +255,7 @@ class ParquetTest(RowsTest):
     ("type", {"image": [1]}, None, {"image_feature": "image"}, "but it is int64"),
     ("no_label", {"image": [b"x"]}, None, {"label_feature": "y"}, "labels in its colu"),
     ("feature", {"image": [b"x"]}, None, {"features": ["y"]}, "has no column y"),
-    ("lists", {"image": [b"x"], "y": [[1]]}, None, {"features": ["y"]}, "is list<"),
+    ("lists", {"image": [b"x"], "y": [["a"]]}, None, {"features": ["y"]}, "is list<"),
     (
       "two_labels",
       {"image": [b"x"], "fine": [1], "coarse": [1]},
