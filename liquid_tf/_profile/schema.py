@@ -28,7 +28,8 @@ _KEYS = (
 )
 _KEPT = ("encoded", "pixels")
 _ENCODING = {field.name for field in dataclasses.fields(pipelines.Encoding)}
-_ENCODING.remove("geometry")
+# What a profile does not choose.
+_ENCODING -= {"geometry", "check"}
 
 
 def parse(contents: bytes, path: str) -> dict[str, Any]:
