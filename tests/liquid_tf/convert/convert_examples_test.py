@@ -217,15 +217,6 @@ class ConvertExamplesTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ConvertError, "offset 0 is damaged or cut off"):
       self._convert()
 
-  def test_a_compressed_file_says_so(self):
-    path = f"{self.root}/a.tfrecord"
-    with tf.io.TFRecordWriter(path, "GZIP") as writer:
-      writer.write(b"x" * 100)
-    with self.assertRaisesRegex(
-      ConvertError, "is a compressed file, .*: decompress it first"
-    ):
-      self._convert()
-
   def test_bytes_do_not_depend_on_workers_and_a_changed_source_is_found(self):
     self._write(20)
     made = []
