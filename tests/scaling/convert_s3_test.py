@@ -217,16 +217,16 @@ class ConvertS3Test(absltest.TestCase):
 
   def test_a_table_of_labels(self):
     """Beside the images in S3, or on the local disk."""
-    local = f"{self.root}/few"
+    local = f"{self.root}/labelled"
     for name in "xy":
       photos.save(f"{local}/{name}.png", np.full((4, 4, 3), ord(name), np.uint8))
-    self._upload(local, "few")
-    table = f"{self.root}/few.csv"
+    self._upload(local, "labelled")
+    table = f"{self.root}/labelled.csv"
     pathlib.Path(table).write_text("id,label\nx,owl\ny,bat\n")
-    self._put("few.csv", pathlib.Path(table).read_bytes())
-    for i, path in enumerate(("s3://bucket/few.csv", table)):
-      source = Source("s3://bucket/few", annotations=path)
-      output = f"{self.root}/few{i}.liquid"
+    self._put("labelled.csv", pathlib.Path(table).read_bytes())
+    for i, path in enumerate(("s3://bucket/labelled.csv", table)):
+      source = Source("s3://bucket/labelled", annotations=path)
+      output = f"{self.root}/labelled{i}.liquid"
       self._in_child(lambda: convert(source, output, "png", progress=False))  # noqa: B023
       samples = [one["label"].tolist() for one in views.open(output)]
       self.assertEqual(samples, [1, 0])
