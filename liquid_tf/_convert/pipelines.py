@@ -24,7 +24,7 @@ _CHUNK = 1024
 # Samples that leave a pipeline together, at most, since to ask for each takes longer
 # than to copy its file; and the bytes that they may take.
 _TOGETHER = 32
-_TOGETHER_BYTES = 128 << 20
+_TOGETHER_BYTES = 16 << 20
 # Of a file's bytes, those of its pixels, roughly.
 _DECODED = 16
 
