@@ -132,7 +132,7 @@ def decode_and_batch(
       made.columns.wanted,
       made.columns.as_dict,
       made.columns.recipe,
-      Join(made.columns),
+      Join(made.columns).of,
       tf.as_dtype(image.dtype),
       [made.samples, *(made.columns.sizes.one or (0, 0)), image.channels],
       limits.pixels,

@@ -6,7 +6,7 @@ scalar variant that stands for them. An op of the GPU makes a tensor of that, wi
 copy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -14,7 +14,6 @@ import tensorflow as tf
 # There is no public way to run a function of a dataset on a GPU.
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
-from liquid_tf._graph.join import Join
 from liquid_tf._native import ops
 from liquid_tf._pipeline.columns import STORED
 from liquid_tf._pipeline.features import in_structure
@@ -198,7 +197,7 @@ def decoded(
   features: Sequence[str],
   as_dict: bool,
   recipe: Recipe,
-  join: Join,
+  join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]],
   stored: tf.DType,
   shape: Sequence[int | None],
   max_pixels: int,
@@ -213,7 +212,7 @@ def decoded(
     features: those that are given out, with "image" for what is made of the bytes.
     as_dict: whether they are a dict, or a tuple, of one without it.
     recipe: of the images.
-    join: of features that samples' numbers tell.
+    join: gives features that samples' numbers tell.
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
@@ -233,7 +232,7 @@ def decoded(
       planar=planar,
       max_pixels=max_pixels,
     )
-    values |= join.of(values)
+    values |= join(values)
     return {name: values[name] for name in features}
 
   def end(values: dict[str, tf.Tensor]) -> Any:

@@ -408,6 +408,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       ["image"],
       False,
       options,
+      lambda values: {},
       tf.uint8,
       [None, 70, 130, 3],
       1 << 20,
