@@ -457,7 +457,7 @@ class ColumnsTest(tf.test.TestCase):
     try:
       from pyarrow import parquet
     except ImportError:
-      with self.assertRaisesRegex(ImportError, "needs pyarrow: pip install"):
+      with self.assertRaisesRegex(ImportError, "need pyarrow: pip install"):
         self._export("parquet")
       self.skipTest("pyarrow is not installed")
     output = self._export("parquet", shard_size=1000)
