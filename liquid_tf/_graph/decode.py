@@ -132,10 +132,10 @@ def decode_and_batch(
       made.columns.wanted,
       made.columns.as_dict,
       made.columns.recipe,
-      Join(made.columns).of,
       tf.as_dtype(image.dtype),
       [made.samples, *(made.columns.sizes.one or (0, 0)), image.channels],
       limits.pixels,
+      Join(made.columns).of,
     )
   else:
     # The prefetch that tf.data would put after it takes up to eight batches that no

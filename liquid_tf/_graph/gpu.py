@@ -197,10 +197,10 @@ def decoded(
   features: Sequence[str],
   as_dict: bool,
   recipe: Recipe,
-  join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]],
   stored: tf.DType,
   shape: Sequence[int | None],
   max_pixels: int,
+  join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]] = lambda _: {},
 ) -> tf.data.Dataset:
   """A dataset whose elements lie on the GPU, its images decoded there.
 
@@ -212,10 +212,10 @@ def decoded(
     features: those that are given out, with "image" for what is made of the bytes.
     as_dict: whether they are a dict, or a tuple, of one without it.
     recipe: of the images.
-    join: gives features that samples' numbers tell.
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
+    join: gives features that samples' numbers tell, of a batch's arrays.
   """
   dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
   planar = recipe.channels_first

@@ -408,7 +408,6 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       ["image"],
       False,
       options,
-      lambda values: {},
       tf.uint8,
       [None, 70, 130, 3],
       1 << 20,

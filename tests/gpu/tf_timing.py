@@ -51,7 +51,6 @@ def _dataset(
     ["image", "label"],
     False,
     Recipe.parse([]),
-    lambda values: {},
     tf.uint8,
     shape,
     _MAX_PIXELS,
