@@ -54,7 +54,8 @@ def _check_wheel(path: pathlib.Path) -> None:
 def _check_metadata() -> None:
   metadata = importlib.metadata.metadata("liquid_tf")
   extras = set(metadata.get_all("Provides-Extra"))
-  assert extras == {"tensorflow", "cpu", "s3", "beam", "gpu", "plot"}, extras
+  libraries = {"s3", "parquet", "tiff", "beam", "gpu", "plot"}
+  assert extras == {"tensorflow", "cpu"} | libraries, extras
   needed = [line for line in metadata.get_all("Requires-Dist") if "extra" not in line]
   assert not [line for line in needed if line.startswith("tensorflow")], needed
   assert metadata["License-Expression"] == "Apache-2.0", metadata["License-Expression"]
