@@ -17,8 +17,8 @@ VECTOR = "float32"
 MOST_SIDE = 1 << 20
 # What the index has of each image.
 OF_IMAGE = ("height", "width", "channels", "bits")
-# What else a sample has of its own, in a batch or in a table.
-TAKEN = (
+# What a batch calls other things (liquid_tf.graph.decode_and_batch).
+OF_BATCH = (
   "affine",
   "bytes",
   "example",
@@ -28,16 +28,13 @@ TAKEN = (
   "label",
   "mask",
   "mirrored",
-  "name",
   "num_boxes",
-  "number",
   "orientation",
-  "path",
-  "sample",
   "size",
-  "split",
   "window",
 )
+# And what tables do.
+TAKEN = (*OF_BATCH, "name", "number", "path", "sample", "split")
 
 
 def name_problem(name: object) -> str:

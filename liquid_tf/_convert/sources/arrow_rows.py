@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from liquid_tf._convert.sources import items, reading
-from liquid_tf._convert.sources.examples import TAKEN, ExampleNames
+from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.items import Origin
 from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, stat_files
 from liquid_tf._store import schemes, storage
+from liquid_tf._store.columns import TAKEN
 from liquid_tf._words import few, said
 from liquid_tf.errors import ConvertError
 

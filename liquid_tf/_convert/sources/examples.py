@@ -9,29 +9,13 @@ import tensorflow as tf
 
 from liquid_tf._convert import labels
 from liquid_tf._convert.sources.samples import RecordSource, Sample, SampleError
+from liquid_tf._store.columns import OF_BATCH
 from liquid_tf._store.schema import LISTS
 from liquid_tf._words import Shown, argument
 from liquid_tf.errors import ConvertError, WrongArgument
 
 # As in ImageNet's files, which many others copy.
 DEFAULT_NAMES = ("image/encoded", "image/class/label")
-
-# What a dataset calls other things (liquid_tf.graph.decode_and_batch).
-TAKEN = (
-  "affine",
-  "bytes",
-  "example",
-  "format",
-  "id",
-  "image",
-  "label",
-  "mask",
-  "mirrored",
-  "num_boxes",
-  "orientation",
-  "size",
-  "window",
-)
 
 _DTYPES = {kind: dtype for dtype, kind in LISTS.items()}
 
@@ -63,11 +47,11 @@ class ExampleNames:
     if self.image == "":
       raise WrongArgument("image_feature", "", "must name a feature")
     for name in self.more:
-      if name in (*TAKEN, "", self.image, self.label):
+      if name in (*OF_BATCH, "", self.image, self.label):
         raise WrongArgument(
           "features",
           name,
-          f"must be other than the image, the label, and {', '.join(TAKEN)}",
+          f"must be other than the image, the label, and {', '.join(OF_BATCH)}",
         )
     if len(set(self.more)) < len(self.more):
       raise WrongArgument(

@@ -23,7 +23,6 @@ from liquid_tf._convert.sources import (
   tars,
 )
 from liquid_tf._convert.sources.archives import Member, Place
-from liquid_tf._convert.sources.examples import TAKEN
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.left_out import LeftOut, most_telling
 from liquid_tf._convert.sources.samples import (
@@ -38,7 +37,7 @@ from liquid_tf._convert.sources.samples import (
   stat_files,
 )
 from liquid_tf._store import storage
-from liquid_tf._store.columns import Column
+from liquid_tf._store.columns import TAKEN, Column
 from liquid_tf._words import said
 from liquid_tf.errors import ConvertError
 

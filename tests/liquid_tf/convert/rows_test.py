@@ -221,14 +221,14 @@ class ParquetTest(RowsTest):
 
   def test_columns_that_are_kept(self):
     columns = {"image": _files(2), "a": [1, 2], "b": ["x", None], "id": [7, 8]}
-    columns |= {"boxes": [[1.0], [2.0]], "more": [{"k": 1}, {"k": 2}]}
+    columns |= {"number": [3, 4], "boxes": [[1.0], [2.0]], "more": [{"k": 1}, {"k": 2}]}
     path = self._write(columns)
     report = self._convert(path)
     sample = liquid_tf.open(self.output)[1]
     self.assertEqual((sample["a"], sample["b"]), (2, ""))
     notes = " ".join(report.notes)
     for words in (
-      "id, boxes: not kept",
+      "id, number, boxes: not kept",
       "more: not kept",
       "have no b, and empty texts",
     ):
