@@ -226,4 +226,7 @@ class Beside:
 
 def _stored(value: Any) -> Any:
   """A value as an Example takes it."""
-  return texts.encode(value) if isinstance(value, str) else value
+  if isinstance(value, str):
+    return texts.encode(value)
+  # From protobuf 7 on a list of integers refuses a boolean.
+  return int(value) if isinstance(value, bool) else value
