@@ -33,8 +33,7 @@ void RotateBilinear(const T* in, size_t height, size_t width, size_t channels,
 
 // The pixel in which the centre of the turned one lies; for values that are not
 // to be mixed. Places are rounded as Pillow rounds them for images of that many
-// bits, unless an image of 8 bits has a side over 23,000: Pillow then adds up
-// steps, and here each place is computed by itself.
+// bits.
 template <typename T>
 void RotateNearest(const T* in, size_t height, size_t width, size_t channels,
                    double degrees, T fill, T* out);

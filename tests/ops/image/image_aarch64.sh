@@ -20,7 +20,8 @@ cxx=${CXX:-aarch64-linux-gnu-g++}
 run=${RUN:-qemu-aarch64 -L /usr/aarch64-linux-gnu}
 gtest=/usr/src/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -ffp-contract=off -I.)
-sources=(ops/image/{alpha,colour,crop,finish,finish_plain,orient,resample}.cc
+sources=(ops/image/{affine_mix,affine_nearest,alpha,colour,crop}.cc
+         ops/image/{finish,finish_plain,orient,resample}.cc
          ops/image/resample_{exact,fixed,neon,scalar,taps,targets}.cc
          ops/image/{rotate,sine}.cc)
 
