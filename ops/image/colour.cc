@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-// The loops are compiled twice where one binary must run on processors with and
-// without wide vectors.
-#define LIQUID_INLINE inline __attribute__((always_inline))
+#include "ops/image/blend.h"
+#include "ops/image/wide.h"
 
 namespace liquid {
 namespace {
@@ -36,27 +35,12 @@ LIQUID_INLINE void Store(const Block& block, size_t count, uint8_t* pixels) {
   }
 }
 
-// ITU-R BT.601's weights in 2^-16, rounded.
-LIQUID_INLINE uint8_t Luma(uint32_t red, uint32_t green, uint32_t blue) {
-  return static_cast<uint8_t>(
-      (red * 19595 + green * 38470 + blue * 7471 + 0x8000) >> 16);
-}
-
 LIQUID_INLINE uint64_t SumOfLuma(const Block& block, size_t count) {
   uint32_t sum = 0;
   for (size_t i = 0; i < count; ++i) {
     sum += Luma(block.red[i], block.green[i], block.blue[i]);
   }
   return sum;
-}
-
-// From `base`, `factor` times as far as `value` is: cut to a byte, rounded
-// down.
-LIQUID_INLINE uint8_t Blend(int base, int value, float factor) {
-  const float blended =
-      static_cast<float>(base) + factor * static_cast<float>(value - base);
-  return static_cast<uint8_t>(
-      static_cast<int>(std::min(std::max(blended, 0.0f), 255.0f)));
 }
 
 LIQUID_INLINE void BlendAll(int base, float factor, Block* block) {
@@ -200,6 +184,17 @@ LIQUID_INLINE uint64_t ChangeAndSum(const Pass& pass, uint8_t* pixels,
   return sum;
 }
 
+LIQUID_INLINE uint64_t Sum(const uint8_t* pixels, size_t count) {
+  Block block;
+  uint64_t sum = 0;
+  for (size_t at = 0; at < count; at += kBlock) {
+    const size_t part = std::min(kBlock, count - at);
+    Load(pixels + 3 * at, part, &block);
+    sum += SumOfLuma(block, part);
+  }
+  return sum;
+}
+
 LIQUID_INLINE void Gray(uint8_t* pixels, size_t count) {
   Block block;
   for (size_t at = 0; at < count; at += kBlock) {
@@ -215,42 +210,10 @@ LIQUID_INLINE void Gray(uint8_t* pixels, size_t count) {
   }
 }
 
-struct Loops {
-  void (*change)(const Pass& pass, uint8_t* pixels, size_t count);
-  uint64_t (*change_and_sum)(const Pass& pass, uint8_t* pixels, size_t count);
-  void (*gray)(uint8_t* pixels, size_t count);
-};
-
-void PlainChange(const Pass& pass, uint8_t* pixels, size_t count) {
-  Change(pass, pixels, count);
-}
-uint64_t PlainChangeAndSum(const Pass& pass, uint8_t* pixels, size_t count) {
-  return ChangeAndSum(pass, pixels, count);
-}
-void PlainGray(uint8_t* pixels, size_t count) { Gray(pixels, count); }
-
-#if defined(__x86_64__)
-#define LIQUID_AVX2 __attribute__((target("avx2")))
-LIQUID_AVX2 void WideChange(const Pass& pass, uint8_t* pixels, size_t count) {
-  Change(pass, pixels, count);
-}
-LIQUID_AVX2 uint64_t WideChangeAndSum(const Pass& pass, uint8_t* pixels,
-                                      size_t count) {
-  return ChangeAndSum(pass, pixels, count);
-}
-LIQUID_AVX2 void WideGray(uint8_t* pixels, size_t count) {
-  Gray(pixels, count);
-}
-#endif
-
-const Loops& BestLoops() {
-  static constexpr Loops kPlain = {PlainChange, PlainChangeAndSum, PlainGray};
-#if defined(__x86_64__)
-  static constexpr Loops kWide = {WideChange, WideChangeAndSum, WideGray};
-  static const bool kHasWide = __builtin_cpu_supports("avx2");
-  if (kHasWide) return kWide;
-#endif
-  return kPlain;
+// Requires at least one value.
+int RoundedMean(uint64_t sum, size_t count) {
+  return static_cast<int>(
+      static_cast<double>(sum) / static_cast<double>(count) + 0.5);
 }
 
 float Factor(double range, uint32_t word) {
@@ -286,7 +249,6 @@ Jitter DrawJitter(const JitterRanges& ranges, const PhiloxCounter& words,
 
 void ApplyJitter(const Jitter& jitter, uint8_t* pixels, size_t height,
                  size_t width) {
-  const Loops& loops = BestLoops();
   const size_t count = height * width;
   const auto first = jitter.order.begin();
   const int contrast = static_cast<int>(
@@ -294,16 +256,22 @@ void ApplyJitter(const Jitter& jitter, uint8_t* pixels, size_t height,
   Pass pass = {&jitter, 0, jitter.steps, 0};
   if (contrast < jitter.steps) {
     pass.end = contrast;
-    const uint64_t sum = loops.change_and_sum(pass, pixels, count);
-    pass = {&jitter, contrast, jitter.steps,
-            static_cast<int>(
-                static_cast<double>(sum) / static_cast<double>(count) + 0.5)};
+    uint64_t sum = 0;
+    RunBest([&]() LIQUID_INLINED { sum = ChangeAndSum(pass, pixels, count); });
+    pass = {&jitter, contrast, jitter.steps, RoundedMean(sum, count)};
   }
-  loops.change(pass, pixels, count);
+  RunBest([&]() LIQUID_INLINED { Change(pass, pixels, count); });
 }
 
 void MakeGray(uint8_t* pixels, size_t height, size_t width) {
-  BestLoops().gray(pixels, height * width);
+  RunBest([&]() LIQUID_INLINED { Gray(pixels, height * width); });
+}
+
+int MeanLuma(const uint8_t* pixels, size_t height, size_t width) {
+  const size_t count = height * width;
+  uint64_t sum = 0;
+  RunBest([&]() LIQUID_INLINED { sum = Sum(pixels, count); });
+  return RoundedMean(sum, count);
 }
 
 }  // namespace liquid

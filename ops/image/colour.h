@@ -53,6 +53,10 @@ void ApplyJitter(const Jitter& jitter, uint8_t* pixels, size_t height,
 // Gives all three channels the luma of the pixel.
 void MakeGray(uint8_t* pixels, size_t height, size_t width);
 
+// The mean of the pixels' luma, rounded: what contrast leaves as it is.
+// Requires sides of at least 1.
+int MeanLuma(const uint8_t* pixels, size_t height, size_t width);
+
 }  // namespace liquid
 
 #endif  // LIQUID_OPS_IMAGE_COLOUR_H_

@@ -1,8 +1,10 @@
 // The steps of ops/image by names that Python's ctypes finds: for tests only.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "ops/image/colour.h"
+#include "ops/image/operations.h"
 #include "ops/image/orient.h"
 #include "ops/image/rotate.h"
 
@@ -72,4 +74,17 @@ LIQUID_EXPORT void RotateWords(const uint16_t* in, size_t height, size_t width,
   const auto rotate = nearest != 0 ? liquid::RotateNearest<uint16_t>
                                    : liquid::RotateBilinear<uint16_t>;
   rotate(in, height, width, channels, degrees, fill, out);
+}
+
+// `canvas` holds what comes out.
+LIQUID_EXPORT void ApplyOperations(const liquid::Operation* operations,
+                                   size_t count, size_t height, size_t width,
+                                   size_t channels, uint8_t* canvas,
+                                   uint8_t* other) {
+  uint8_t* result;
+  liquid::ApplyOperations(operations, count, height, width, channels, canvas,
+                          other, &result);
+  if (result != canvas) {
+    std::copy_n(result, height * width * channels, canvas);
+  }
 }

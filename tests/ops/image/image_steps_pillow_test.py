@@ -9,8 +9,8 @@ import numpy as np
 import PIL
 from absl.testing import absltest, parameterized
 from PIL import Image, ImageEnhance, ImageOps
+from pillow_images import random_pixels, to_image, to_pixels
 
-_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _ENHANCERS = (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color)
 _BRIGHTNESS, _CONTRAST, _SATURATION, _HUE = range(4)
 _FACTORS = (0, 0.25, 0.6, 0.999, 1, 1.001, 1.4, 2, 7.5, 1e6)
@@ -42,33 +42,8 @@ def _load() -> ctypes.CDLL:
 _STEPS = _load()
 
 
-def _random(rng, height, width, channels, dtype=np.uint8) -> np.ndarray:
-  """Noise, smooth values or a few colours: [height, width, channels]."""
-  most = np.iinfo(dtype).max
-  shape = (height, width, channels)
-  kind = rng.integers(3)
-  if kind == 0:
-    return rng.integers(0, most + 1, shape).astype(dtype)
-  if kind == 1:
-    y, x, c = np.indices(shape)
-    waves = np.sin(y / 9 + c) + np.sin(x / 7 - c)
-    return np.round((waves / 4 + 0.5) * most).astype(dtype)
-  return rng.choice(np.array([0, 1, most // 2, most - 1, most], dtype), shape)
-
-
 def _side(rng) -> int:
   return int(rng.choice([rng.integers(1, 8), rng.integers(1, 301)]))
-
-
-def _image(pixels: np.ndarray) -> Image.Image:
-  if pixels.shape[2] == 1:
-    return Image.fromarray(pixels[:, :, 0])
-  return Image.fromarray(pixels, _MODES[pixels.shape[2]])
-
-
-def _pixels(image: Image.Image) -> np.ndarray:
-  pixels = np.asarray(image)
-  return pixels.reshape(*pixels.shape[:2], -1)
 
 
 def _jitter(pixels, order, factors, hue) -> np.ndarray:
@@ -92,13 +67,13 @@ def _shift_hue(image: Image.Image, shift: int) -> Image.Image:
 
 
 def _pillow_jitter(pixels, order, factors, hue) -> np.ndarray:
-  image = _image(pixels)
+  image = to_image(pixels)
   for step in order:
     if step == _HUE:
       image = _shift_hue(image, hue)
     else:
       image = _ENHANCERS[step](image).enhance(factors[step])
-  return _pixels(image)
+  return to_pixels(image)
 
 
 def _rotate(pixels, degrees, nearest, fill=0) -> np.ndarray:
@@ -152,9 +127,9 @@ def _orient(pixels, orientation) -> np.ndarray:
 
 
 def _exif_transpose(pixels, orientation) -> np.ndarray:
-  image = _image(pixels)
+  image = to_image(pixels)
   image.getexif()[0x112] = orientation
-  return _pixels(ImageOps.exif_transpose(image))
+  return to_pixels(ImageOps.exif_transpose(image))
 
 
 class ColourTest(parameterized.TestCase):
@@ -165,7 +140,7 @@ class ColourTest(parameterized.TestCase):
   def test_a_factor_equals_pillow(self, step):
     rng = np.random.default_rng(step)
     for factor in (*_FACTORS, *rng.uniform(0, 3, 40)):
-      pixels = _random(rng, _side(rng), _side(rng), 3)
+      pixels = random_pixels(rng, _side(rng), _side(rng), 3)
       order, factors = [step], [factor] * 3
       np.testing.assert_array_equal(
         _jitter(pixels, order, factors, 0),
@@ -178,7 +153,7 @@ class ColourTest(parameterized.TestCase):
     for count in range(5):
       for order in itertools.permutations(range(4), count):
         for _ in range(3):
-          pixels = _random(rng, _side(rng), _side(rng), 3)
+          pixels = random_pixels(rng, _side(rng), _side(rng), 3)
           factors = list(rng.uniform(0.4, 1.8, 3))
           hue = int(rng.integers(256))
           np.testing.assert_array_equal(
@@ -210,10 +185,10 @@ class ColourTest(parameterized.TestCase):
   def test_gray_equals_pillow(self):
     rng = np.random.default_rng(6)
     for _ in range(50):
-      pixels = _random(rng, _side(rng), _side(rng), 3)
+      pixels = random_pixels(rng, _side(rng), _side(rng), 3)
       gray = pixels.copy()
       _STEPS.MakeGray(gray.ctypes.data, *gray.shape[:2])
-      want = _pixels(_image(pixels).convert("L").convert("RGB"))
+      want = to_pixels(to_image(pixels).convert("L").convert("RGB"))
       np.testing.assert_array_equal(gray, want)
 
 
@@ -222,11 +197,11 @@ class OrientTest(parameterized.TestCase):
   def test_equals_pillow(self, orientation, channels):
     rng = np.random.default_rng(orientation)
     for _ in range(20):
-      pixels = _random(rng, _side(rng), _side(rng), channels)
+      pixels = random_pixels(rng, _side(rng), _side(rng), channels)
       want = _exif_transpose(pixels, orientation)
       np.testing.assert_array_equal(_orient(pixels, orientation), want)
       # Pillow has no such images of 16 bits: high and low bytes, each for itself.
-      low = _random(rng, *pixels.shape)
+      low = random_pixels(rng, *pixels.shape)
       words = pixels * np.uint16(256) + low
       want_words = want * np.uint16(256) + _exif_transpose(low, orientation)
       np.testing.assert_array_equal(_orient(words, orientation), want_words)
@@ -235,7 +210,7 @@ class OrientTest(parameterized.TestCase):
   def test_a_window_of_the_upright_image_is_all_that_is_needed(self, orientation):
     rng = np.random.default_rng(orientation)
     for _ in range(50):
-      pixels = _random(rng, _side(rng), _side(rng), 3)
+      pixels = random_pixels(rng, _side(rng), _side(rng), 3)
       upright = _exif_transpose(pixels, orientation)
       top, bottom = sorted(rng.choice(upright.shape[0] + 1, 2, replace=False))
       left, right = sorted(rng.choice(upright.shape[1] + 1, 2, replace=False))
@@ -253,7 +228,7 @@ class OrientTest(parameterized.TestCase):
   def test_a_row_is_mirrored(self, channels, dtype):
     rng = np.random.default_rng(channels)
     for width in (*range(1, 40), 224, 300):
-      row = _random(rng, 1, width, channels, dtype)
+      row = random_pixels(rng, 1, width, channels, dtype)
       # Bytes beyond the row stay as they are.
       result = np.full(row.nbytes + 32, 171, np.uint8)
       _STEPS.MirrorRow(
@@ -284,41 +259,41 @@ class RotateTest(parameterized.TestCase):
     resample = Image.Resampling.NEAREST if nearest else Image.Resampling.BILINEAR
     angles = (0, 90, 180, 270, -90, 45, 1e-9, 1e-14, 179.99999999999997, 30, 359)
     for degrees in (*angles, *rng.uniform(-180, 180, 50), *rng.uniform(-9, 9, 20)):
-      pixels = _random(rng, _side(rng), _side(rng), channels)
-      want = _pixels(_image(pixels).rotate(degrees, resample, fillcolor=0))
+      pixels = random_pixels(rng, _side(rng), _side(rng), channels)
+      want = to_pixels(to_image(pixels).rotate(degrees, resample, fillcolor=0))
       np.testing.assert_array_equal(
         _rotate(pixels, degrees, nearest), want, f"{degrees}, {pixels.shape}"
       )
 
   def test_a_square_is_turned_as_it_is_transposed(self):
     rng = np.random.default_rng(8)
-    pixels = _random(rng, 65, 65, 3)
+    pixels = random_pixels(rng, 65, 65, 3)
     for degrees in (0, 90, 180, 270):
-      want = _pixels(_image(pixels).rotate(degrees))
+      want = to_pixels(to_image(pixels).rotate(degrees))
       for nearest in (False, True):
         np.testing.assert_array_equal(_rotate(pixels, degrees, nearest), want)
 
   def test_what_is_outside_is_filled(self):
     rng = np.random.default_rng(9)
-    pixels = _random(rng, 40, 70, 3)
+    pixels = random_pixels(rng, 40, 70, 3)
     for nearest in (False, True):
       resample = Image.Resampling.NEAREST if nearest else Image.Resampling.BILINEAR
-      want = _image(pixels).rotate(33, resample, fillcolor=(114, 114, 114))
+      want = to_image(pixels).rotate(33, resample, fillcolor=(114, 114, 114))
       got = _rotate(pixels, 33, nearest, fill=114)
-      np.testing.assert_array_equal(got, _pixels(want))
+      np.testing.assert_array_equal(got, to_pixels(want))
 
   def test_masks_of_16_bits_equal_pillow(self):
     rng = np.random.default_rng(10)
     for degrees in rng.uniform(-180, 180, 50):
-      pixels = _random(rng, _side(rng), _side(rng), 1, np.uint16)
-      want = _pixels(_image(pixels).rotate(degrees))
+      pixels = random_pixels(rng, _side(rng), _side(rng), 1, np.uint16)
+      want = to_pixels(to_image(pixels).rotate(degrees))
       np.testing.assert_array_equal(_rotate(pixels, degrees, True), want)
 
   @parameterized.parameters(1, 3)
   def test_16_bits_are_rounded_from_float64(self, channels):
     rng = np.random.default_rng(channels)
     for degrees in rng.uniform(-180, 180, 20):
-      pixels = _random(rng, _side(rng), _side(rng), channels, np.uint16)
+      pixels = random_pixels(rng, _side(rng), _side(rng), channels, np.uint16)
       want = _rotate_words(pixels, degrees, fill=7)
       np.testing.assert_array_equal(_rotate(pixels, degrees, False, fill=7), want)
 
