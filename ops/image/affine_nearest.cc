@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "ops/image/affine_sample.h"
 #include "ops/image/affine_source.h"
@@ -43,6 +44,27 @@ bool FitsFixedPoint(const Affine& map, size_t height, size_t width) {
   return true;
 }
 
+// Pixels next to each other, all of which are found in the source.
+template <size_t kChannels>
+LIQUID_INLINE void CopySteps(const AffineSource<uint8_t, kChannels>& source,
+                             int64_t x, int64_t y, int64_t xx, int64_t yx,
+                             int64_t count, uint8_t* out) {
+  int64_t i = 0;
+  if constexpr (kChannels == 3) {
+    // Four bytes are copied in fewer instructions than three: the fourth is
+    // overwritten by the next pixel. Beyond the last row none may be read.
+    const int64_t lowest = std::max(y, y + (count - 1) * yx) >> 16;
+    if (lowest + 1 < static_cast<int64_t>(source.height)) {
+      for (; i + 1 < count; ++i, x += xx, y += yx, out += 3) {
+        std::memcpy(out, source.At(y >> 16, x >> 16), 4);
+      }
+    }
+  }
+  for (; i < count; ++i, x += xx, y += yx, out += kChannels) {
+    source.Copy(y >> 16, x >> 16, out);
+  }
+}
+
 // By steps of 2^-16.
 template <size_t kChannels>
 void ByFixedSteps(const AffineSource<uint8_t, kChannels>& source,
@@ -65,20 +87,14 @@ void ByFixedSteps(const AffineSource<uint8_t, kChannels>& source,
     const int64_t end = std::max(std::min(by_x.end, by_y.end), begin);
     source.Fill(begin, out);
     out += begin * kChannels;
-    int64_t at_x = row_x + begin * xx, at_y = row_y + begin * yx;
-    if (xx == kOne && yx == 0) {
-      if (begin < end) {
-        std::copy_n(source.At(at_y >> 16, at_x >> 16),
-                    (end - begin) * kChannels, out);
-      }
-      out += (end - begin) * kChannels;
+    const int64_t x = row_x + begin * xx, at_y = row_y + begin * yx;
+    const int64_t count = end - begin;
+    if (xx == kOne && yx == 0 && count > 0) {
+      std::copy_n(source.At(at_y >> 16, x >> 16), count * kChannels, out);
     } else {
-      for (int64_t x = begin; x < end; ++x, out += kChannels) {
-        source.Copy(at_y >> 16, at_x >> 16, out);
-        at_x += xx;
-        at_y += yx;
-      }
+      CopySteps(source, x, at_y, xx, yx, count, out);
     }
+    out += count * kChannels;
     source.Fill(width - end, out);
     out += (width - end) * kChannels;
   }

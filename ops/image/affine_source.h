@@ -26,8 +26,11 @@ struct AffineSource {
     std::copy_n(At(y, x), kChannels, out);
   }
   LIQUID_INLINE void Fill(size_t count, T* out) const {
-    for (size_t i = 0; i < count; ++i, out += kChannels) {
-      std::copy_n(fill, kChannels, out);
+    if (count == 0) return;
+    std::copy_n(fill, kChannels, out);
+    for (size_t done = 1; done < count; done *= 2) {
+      std::copy_n(out, std::min(done, count - done) * kChannels,
+                  out + done * kChannels);
     }
   }
 };

@@ -16,8 +16,36 @@ ToneTable TableOf(const Change& change) {
   return table;
 }
 
+void LookUp(const ToneTable& table, size_t count, uint8_t* values) {
+#if defined(__x86_64__)
+  static const bool kHasWide = __builtin_cpu_supports("avx2");
+  if (kHasWide) return LookUpAvx2(table, count, values);
+#endif
+  for (size_t i = 0; i < count; ++i) values[i] = table[values[i]];
+}
+
 ToneTable Unchanged() {
   return TableOf([](int value) { return value; });
+}
+
+template <size_t kChannels>
+void Count(const uint8_t* canvas, size_t pixels, Histogram* counts) {
+  // Every other pixel has counts of its own, since it takes a while until the
+  // same one can be changed again.
+  Histogram others[kChannels] = {};
+  size_t i = 0;
+  for (; i + 2 <= pixels; i += 2, canvas += 2 * kChannels) {
+    for (size_t c = 0; c < kChannels; ++c) {
+      ++counts[c][canvas[c]];
+      ++others[c][canvas[kChannels + c]];
+    }
+  }
+  for (size_t c = 0; c < kChannels; ++c) {
+    if (i < pixels) ++counts[c][canvas[c]];
+    for (int value = 0; value < 256; ++value) {
+      counts[c][value] += others[c][value];
+    }
+  }
 }
 
 }  // namespace
@@ -91,21 +119,16 @@ void ToneTables::Then(size_t channel, const ToneTable& table) {
 
 std::array<Histogram, 3> ToneTables::Histograms(const uint8_t* canvas,
                                                 size_t pixels) const {
-  // Two of each, since to count a value again takes a while.
-  std::array<std::array<Histogram, 3>, 2> counts = {};
-  const size_t values = pixels * channels_;
-  for (size_t i = 0; i < values;) {
-    for (auto& of_channel : counts) {
-      for (size_t c = 0; c < channels_ && i < values; ++c) {
-        ++of_channel[c][canvas[i++]];
-      }
-    }
+  std::array<Histogram, 3> counts = {};
+  if (channels_ == 1) {
+    Count<1>(canvas, pixels, counts.data());
+  } else {
+    Count<3>(canvas, pixels, counts.data());
   }
   std::array<Histogram, 3> changed = {};
   for (size_t c = 0; c < channels_; ++c) {
     for (int value = 0; value < 256; ++value) {
-      changed[c][tables_[c][value]] +=
-          counts[0][c][value] + counts[1][c][value];
+      changed[c][tables_[c][value]] += counts[c][value];
     }
   }
   return changed;
@@ -113,12 +136,13 @@ std::array<Histogram, 3> ToneTables::Histograms(const uint8_t* canvas,
 
 void ToneTables::Apply(size_t pixels, uint8_t* canvas) const {
   if (equal_) {
-    const size_t values = pixels * channels_;
-    for (size_t i = 0; i < values; ++i) canvas[i] = tables_[0][canvas[i]];
-    return;
+    return LookUp(tables_[0], pixels * channels_, canvas);
   }
+  const ToneTable &red = tables_[0], &green = tables_[1], &blue = tables_[2];
   for (size_t i = 0; i < pixels; ++i, canvas += 3) {
-    for (size_t c = 0; c < 3; ++c) canvas[c] = tables_[c][canvas[c]];
+    canvas[0] = red[canvas[0]];
+    canvas[1] = green[canvas[1]];
+    canvas[2] = blue[canvas[2]];
   }
 }
 

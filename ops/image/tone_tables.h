@@ -23,6 +23,11 @@ ToneTable SolarizeTable(double threshold);
 // Adds `amount`, at least 0, to values below 128.
 ToneTable SolarizeAddTable(int amount);
 
+#if defined(__x86_64__)
+// Puts what `table` has for them in the places of values. Requires AVX2.
+void LookUpAvx2(const ToneTable& table, size_t count, uint8_t* values);
+#endif
+
 // How often each value occurs in a channel.
 using Histogram = std::array<uint64_t, 256>;
 
