@@ -43,6 +43,10 @@ enum class RngPurpose : uint8_t {
   kPinnedOrder = 14,   // as kFileOrder, of pinned samples that are read
   kRepeats = 15,       // per epoch and source: the order of frequent samples
   kFirstSection = 16,  // per seed: where the records of a fidelity begin
+  kPolicy = 17,        // per epoch: block i is draw i's; "format" is the part
+  kFlip = 18,          // per epoch: block i says whether draw i is turned over
+  kBlur = 19,      // per epoch: block i says whether draw i is blurred, and how
+  kSolarize = 20,  // per epoch: block i says whether draw i is solarized
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

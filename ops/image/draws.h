@@ -1,4 +1,4 @@
-// Random words of one draw of an epoch.
+// Random words of one draw of an epoch, and what is chosen by them.
 #ifndef LIQUID_OPS_IMAGE_DRAWS_H_
 #define LIQUID_OPS_IMAGE_DRAWS_H_
 
@@ -26,6 +26,18 @@ inline PhiloxCounter DrawWords(RngPurpose purpose, uint64_t seed, int64_t epoch,
 // A number in [0, n). Requires n <= 2^32.
 inline uint32_t Below(uint32_t word, uint64_t n) {
   return static_cast<uint32_t>((word * n) >> 32);
+}
+
+// Of the draws, those that are below it in 2^32: 1 << 32 is every draw.
+using Chance = uint64_t;
+
+inline bool Happens(uint32_t word, Chance chance) {
+  return uint32_t{~word} < chance;
+}
+
+// From `least` on, to below `most`, by one quotient that is exact.
+inline double Between(double least, double most, uint32_t word) {
+  return least + (most - least) * (static_cast<double>(word) / 4294967296.0);
 }
 
 }  // namespace liquid

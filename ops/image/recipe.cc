@@ -34,8 +34,6 @@ Status PlacePad(const PadStep& pad, SamplePlan* plan) {
   return OkStatus();
 }
 
-bool Happens(uint32_t word, Chance chance) { return uint32_t{~word} < chance; }
-
 // From -most to most, by integers and one rounded product.
 double Angle(uint32_t word, double most) {
   return (static_cast<double>(word) / 2147483648.0 - 1) * most;

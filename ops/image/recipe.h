@@ -17,6 +17,7 @@
 #include "ops/image/affine.h"
 #include "ops/image/colour.h"
 #include "ops/image/crop.h"
+#include "ops/image/draws.h"
 #include "ops/image/resample.h"
 #include "ops/image/resize_size.h"
 
@@ -34,9 +35,6 @@ struct RotateStep {
   uint16_t value = 0;  // of the corners
   uint16_t mask_value = 0;
 };
-
-// Of the draws, those that are below it in 2^32: 1 << 32 is every draw.
-using Chance = uint64_t;
 
 struct Recipe {
   uint64_t seed = 0;
