@@ -2,7 +2,8 @@
 
 `dataset(path, 64, transforms=[RandomResizedCrop(224), Mirror(), Normalize(mean, std)])`
 runs the steps while images are decoded. The steps come in this order, each at most
-once; `Mirror` may stand anywhere among the steps of geometry, and `Seed` anywhere. A
+once; `Mirror` and `Flip` may stand anywhere among the steps of geometry, and `Seed`
+anywhere. Of the policies, `RandAugment` to `ThreeAugment`, a list has one at most. A
 size is (height, width) in pixels, or a number for a square; only for `Resize` a number
 is the shorter side, as in torchvision.
 
@@ -15,9 +16,15 @@ is the shorter side, as in torchvision.
 | `Resize(256)`, `Resize((h, w))`, `Resize(longer=256)` | all | the size |
 | `Pad(256, value)` | `dataset`, `profile` | a border up to a size |
 | `RandomCrop(224)`, `CenterCrop(224)` | `dataset`, `profile` | a window of that |
-| `Mirror(p)` | `dataset`, `profile` | left to right, by chance |
+| `Mirror(p)`, `Flip(p)` | `dataset`, `profile` | left to right, top to bottom |
 | `Rotate(degrees)` | `dataset`, `profile` | by a random angle |
+| `RandAugment(n, magnitude)` | `dataset`, `profile` | n operations of 14 |
+| `TrivialAugmentWide()` | `dataset`, `profile` | one operation of 14 |
+| `AutoAugment("imagenet")` | `dataset`, `profile` | pairs of operations |
+| `ThreeAugment()` | `dataset`, `profile` | gray, solarized or blurred |
 | `ColorJitter(.4, .4)`, `Grayscale(p)` | `dataset`, `profile` | colours, by chance |
+| `GaussianBlur(sigma, p)` | `dataset`, `profile` | blurs, by chance |
+| `Solarize(threshold, p)` | `dataset`, `profile` | inverts what is bright |
 | `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |
@@ -32,6 +39,7 @@ import math
 import numbers
 import operator
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
   import tensorflow as tf
 
 __all__ = [
+  "AutoAugment",
   "Bits",
   "Boxes",
   "CenterCrop",
@@ -49,18 +58,24 @@ __all__ = [
   "ChannelsFirst",
   "Cast",
   "ColorJitter",
+  "Flip",
+  "GaussianBlur",
   "Grayscale",
   "Mirror",
   "Normalize",
   "Orient",
   "Pad",
   "Ragged",
+  "RandAugment",
   "RandomCrop",
   "RandomResizedCrop",
   "Resize",
   "Rotate",
   "Seed",
+  "Solarize",
   "Step",
+  "ThreeAugment",
+  "TrivialAugmentWide",
 ]
 
 _INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
@@ -68,6 +83,19 @@ _MOST_PAD = 1 << 20
 _MOST_VALUE = 65535
 _MOST_RATIO = 1000
 _FLOATS = ("float32", "float16", "bfloat16")
+_MOST_SIGMA = 1000
+# Of a policy: operations one after the other, and magnitudes.
+_MOST_OPERATIONS = 32
+_MAGNITUDES = 31
+_AUTO_MAGNITUDES = 10
+_MOST_TIMM_MAGNITUDE = 100
+_AUTO_POLICIES = ("imagenet", "cifar10", "svhn")
+_AUTO_OPERATIONS = (
+  *("Identity", "ShearX", "ShearY", "TranslateX", "TranslateY", "Rotate", "Brightness"),
+  *("Color", "Contrast", "Sharpness", "Posterize", "Solarize", "AutoContrast"),
+  *("Equalize", "Invert"),
+)
+_WITHOUT_MAGNITUDE = ("Identity", "AutoContrast", "Equalize", "Invert")
 
 
 class _Documented(type):
@@ -147,6 +175,32 @@ def seed_bits(seed: Any, name: str) -> int:
   return (operator.index(seed) + 2**63) % 2**64 - 2**63
 
 
+def _is_real(value: Any) -> bool:
+  """Whether it is one number, also one of NumPy's."""
+  return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _is_number(value: Any, least: float, most: float) -> bool:
+  return _is_real(value) and least <= value <= most
+
+
+def _check_chance(step: Any) -> None:
+  if not _is_number(step.p, 0, 1):
+    raise WrongArgument(f"{type(step).__name__}: p", step.p, "must be from 0 to 1")
+
+
+def _check_whole(step: Any, name: str, least: int, most: int) -> None:
+  """Makes an attribute an int of that range."""
+  value = getattr(step, name)
+  if not _is_side(value) or not least <= value <= most:
+    raise WrongArgument(
+      f"{type(step).__name__}: {name}",
+      value,
+      f"must be a whole number from {least} to {most}",
+    )
+  object.__setattr__(step, name, operator.index(value))
+
+
 @dataclasses.dataclass(frozen=True, repr=False)
 class _ByChance(Step):
   """A step that some images take, by chance."""
@@ -154,8 +208,7 @@ class _ByChance(Step):
   p: float
 
   def __post_init__(self) -> None:
-    if isinstance(self.p, bool) or not 0 <= self.p <= 1:
-      raise WrongArgument(f"{type(self).__name__}: p", self.p, "must be from 0 to 1")
+    _check_chance(self)
 
   @property
   def random(self) -> bool:
@@ -417,6 +470,20 @@ class Mirror(_ByChance):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class Flip(_ByChance):
+  """Turns images over by chance, top to bottom, with masks, boxes and keypoints.
+
+  It takes effect after all crops and before `Rotate`, wherever it stands. Keypoints
+  keep their numbers.
+
+  Attributes:
+    p: share of the images.
+  """
+
+  p: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Rotate(Step):
   """Rotates about the centre by a random angle; the size stays.
 
@@ -442,6 +509,209 @@ class Rotate(Step):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class RandAugment(Step):
+  """Does n of 14 operations, drawn for each image, as torchvision's RandAugment.
+
+  The policy of Cubuk et al., "RandAugment: Practical automated data augmentation with a
+  reduced search space" (CVPR Workshops 2020). Operations are drawn with replacement:
+  none, ShearX, ShearY, TranslateX, TranslateY, Rotate, Brightness, Color, Contrast,
+  Sharpness, Posterize, Solarize, AutoContrast and Equalize, those with a direction to
+  either side. For the operations that were drawn, pixels are those of torchvision's v2
+  on PIL images: the nearest ones, with black where there is no image. For images of 8
+  bits and 1 or 3 channels, and without masks, `Boxes` and "affine", which would not
+  follow.
+
+  Attributes:
+    n: operations, 0 to 32.
+    magnitude: of each, 0 to 30.
+  """
+
+  _random = True
+  n: int = 2
+  magnitude: int = 9
+
+  def __post_init__(self) -> None:
+    _check_whole(self, "n", 0, _MOST_OPERATIONS)
+    _check_whole(self, "magnitude", 0, _MAGNITUDES - 1)
+
+  @staticmethod
+  def timm(config: str) -> Step:
+    """The RandAugment of timm, by which DeiT, ConvNeXt and ResNet strikes back train.
+
+    It has operations and magnitudes of its own, does each drawn operation by chance,
+    and moves pixels in bilinear or bicubic interpolation, by chance. Where there is no
+    image, pixels have the mean of `Normalize`, rounded, or 128 without one. Posterize
+    to 0 bits, which Pillow 13 refuses, gives black.
+
+    Args:
+      config: as timm's, "rand-m9-mstd0.5-inc1": m, the magnitude (10); n, the
+        operations (2); p, the chance of each (.5); mstd, the deviation of a normal
+        magnitude (0), where above 100 stands for a magnitude that is uniform from 0;
+        mmax, the greatest magnitude (10); inc, 1 where changes grow with the
+        magnitude (0).
+
+    Raises:
+      ValueError: the text is none; the message names the part.
+    """
+    values = _timm_values(config)
+    uniform = values["mstd"] > _TIMM_UNIFORM
+    return _TimmRandAugment(
+      n=int(values["n"]),
+      magnitude=int(values["m"]),
+      p=values["p"],
+      deviation=0.0 if uniform else float(values["mstd"]),
+      uniform=uniform,
+      most=int(values["mmax"]) or 10,
+      increasing=bool(values["inc"]),
+      config=config,
+    )
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _TimmRandAugment(RandAugment):
+  """A `RandAugment.timm`; `config` is as it was written."""
+
+  p: float = 0.5
+  deviation: float = 0.0
+  uniform: bool = False
+  most: int = 10
+  increasing: bool = False
+  config: str = "rand"
+
+  def __post_init__(self) -> None:
+    """Checks nothing: the text was checked."""
+
+  def __repr__(self) -> str:
+    return f"RandAugment.timm({self.config!r})"
+
+
+# The parts of a text of timm's: default and most.
+_TIMM_PARTS: dict[str, tuple[float, float]] = {
+  "m": (10, _MOST_TIMM_MAGNITUDE),
+  "n": (2, _MOST_OPERATIONS),
+  "p": (0.5, 1),
+  "mstd": (0, math.inf),
+  "mmax": (10, _MOST_TIMM_MAGNITUDE),
+  "inc": (0, 1),
+}
+_TIMM_UNIFORM = 100
+
+
+def _timm_values(config: Any) -> dict[str, float]:
+  """The numbers of a text such as "rand-m9-mstd0.5-inc1", and the defaults.
+
+  Raises:
+    ValueError: the text is none.
+  """
+  name = "RandAugment.timm: config"
+  first, *parts = config.split("-") if isinstance(config, str) else [""]
+  if first != "rand":
+    raise WrongArgument(name, config, 'must be as "rand-m9-mstd0.5-inc1"')
+  given: dict[str, float] = {}
+  for part in parts:
+    found = re.fullmatch(r"([a-z]+)(\d+(?:\.\d*)?|\.\d+)", part)
+    key = found[1] if found else ""
+    if found is None or key not in _TIMM_PARTS or key in given:
+      three = "; for 3-Augment take ThreeAugment()" if part.startswith("t3a") else ""
+      raise WrongArgument(
+        name,
+        config,
+        f"must be of {', '.join(_TIMM_PARTS)}, each once with a number, not "
+        f'"{part}"{three}',
+      )
+    value, most = float(found[2]), _TIMM_PARTS[key][1]
+    whole = key not in ("p", "mstd")
+    if value > most or (whole and value % 1):
+      number = "a whole number" if whole else "a number"
+      raise WrongArgument(name, config, f"must have for {key} {number} to {most:g}")
+    given[key] = value
+  return {**{key: part[0] for key, part in _TIMM_PARTS.items()}, **given}
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class TrivialAugmentWide(Step):
+  """Does one of 14 operations, with a random magnitude, as torchvision's.
+
+  The policy of Müller and Hutter, "TrivialAugment: Tuning-free yet state-of-the-art
+  data augmentation" (ICCV 2021). The operations are those of `RandAugment`, with a
+  wider range: one of 31 magnitudes is drawn. Pixels and images are as there.
+  """
+
+  _random = True
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class AutoAugment(Step):
+  """Does the operations of one sub-policy, drawn for each image, as torchvision's.
+
+  The policies are those of Cubuk et al., "AutoAugment: Learning augmentation policies
+  from data" (CVPR 2019), or one of your own. Each operation of the drawn sub-policy
+  happens with its own chance. Pixels and images are as of `RandAugment`.
+
+  Attributes:
+    policy: "imagenet", "cifar10" or "svhn"; or a list of sub-policies, each of them
+      operations (name, p, magnitude) as [("Posterize", .4, 8), ("Rotate", .6, 9)]. The
+      names are those that `RandAugment` lists, "Identity" for none, and "Invert"; the
+      magnitude is 0 to 9, or None for Identity, AutoContrast, Equalize and Invert.
+  """
+
+  _random = True
+  policy: str | Sequence[Sequence[tuple[str, float, int | None]]] = "imagenet"
+
+  def __post_init__(self) -> None:
+    if isinstance(self.policy, str):
+      if self.policy not in _AUTO_POLICIES:
+        raise WrongArgument(
+          "AutoAugment: policy",
+          self.policy,
+          f"must be one of {', '.join(_AUTO_POLICIES)}, or a list of sub-policies",
+        )
+      return
+    try:
+      own = tuple(tuple(tuple(one) for one in part) for part in self.policy)
+    except TypeError:
+      own = ()
+    for one in (one for part in own for one in part):
+      _check_operation(one)
+    if not own or not all(0 < len(part) <= _MOST_OPERATIONS for part in own):
+      raise WrongArgument(
+        "AutoAugment: policy",
+        self.policy,
+        "must be a list of sub-policies, each a list of 1 to "
+        f"{_MOST_OPERATIONS} operations (name, p, magnitude)",
+      )
+    object.__setattr__(self, "policy", own)
+
+
+def _check_operation(given: tuple[Any, ...]) -> None:
+  """Raises ValueError where it is no (name, p, magnitude)."""
+  if len(given) == 3 and given[0] in _AUTO_OPERATIONS and _is_number(given[1], 0, 1):
+    if given[2] is None and given[0] in _WITHOUT_MAGNITUDE:
+      return
+    if _is_side(given[2]) and 0 <= given[2] < _AUTO_MAGNITUDES:
+      return
+  raise WrongArgument(
+    "AutoAugment: policy",
+    given,
+    f"must be (name, p, magnitude): one of {', '.join(_AUTO_OPERATIONS)}; from 0 to 1; "
+    f"0 to {_AUTO_MAGNITUDES - 1}, or None for one without",
+  )
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class ThreeAugment(Step):
+  """Makes each image gray, or solarizes it, or blurs it, each as likely.
+
+  The policy of DeiT III (Touvron et al., "DeiT III: Revenge of the ViT", ECCV 2022),
+  whose colour jitter is `ColorJitter(.3, .3, .3)` after it: Pillow's `convert("L")`,
+  `ImageOps.solarize` from 128 on, and `GaussianBlur` with a sigma that is uniform from
+  .1 to 2. For images as of `RandAugment`.
+  """
+
+  _random = True
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class ColorJitter(Step):
   """Changes brightness, contrast, saturation and hue by chance, in a random order.
 
@@ -453,6 +723,7 @@ class ColorJitter(Step):
     contrast: likewise.
     saturation: likewise.
     hue: the turn is uniform from -hue to hue, in circles; at most .5.
+    p: share of the images whose colours change.
   """
 
   _random = True
@@ -460,6 +731,7 @@ class ColorJitter(Step):
   contrast: float = 0.0
   saturation: float = 0.0
   hue: float = 0.0
+  p: float = 1.0
 
   def __post_init__(self) -> None:
     for name in ("brightness", "contrast", "saturation", "hue"):
@@ -469,6 +741,7 @@ class ColorJitter(Step):
         raise WrongArgument(
           f"ColorJitter: {name}", value, f"must be from 0 to {most:g}"
         )
+    _check_chance(self)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -480,6 +753,67 @@ class Grayscale(_ByChance):
   """
 
   p: float = 0.1
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class GaussianBlur(Step):
+  """Blurs images by chance: Pillow's `ImageFilter.GaussianBlur`.
+
+  For images of 8 bits and 1 or 3 channels. DINO's and MoCo's blur; torchvision's
+  GaussianBlur weighs pixels by another kernel. Masks stay.
+
+  Attributes:
+    sigma: Pillow's radius, the deviation in pixels, 0 to 1,000: a number, or (least,
+      most) between which it is uniform.
+    p: share of the images.
+  """
+
+  sigma: float | tuple[float, float] = (0.1, 2.0)
+  p: float = 0.5
+
+  def __post_init__(self) -> None:
+    given: Any = self.sigma
+    try:
+      low, high = (float(x) for x in ((given, given) if _is_real(given) else given))
+    except (TypeError, ValueError):
+      low = high = math.nan
+    if not 0 <= low <= high <= _MOST_SIGMA:
+      raise WrongArgument(
+        "GaussianBlur: sigma",
+        given,
+        f"must be a number from 0 to {_MOST_SIGMA:,}, or two that rise",
+      )
+    object.__setattr__(self, "sigma", (low, high))
+    _check_chance(self)
+
+  @property
+  def random(self) -> bool:
+    sigma: Any = self.sigma
+    low, high = sigma
+    return self.p > 0 and (self.p < 1 or low < high)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Solarize(Step):
+  """Inverts bright values by chance: Pillow's `ImageOps.solarize`.
+
+  For images of 8 bits and 1 or 3 channels. Masks stay.
+
+  Attributes:
+    threshold: from where on values v become 255 - v, 0 to 256.
+    p: share of the images.
+  """
+
+  threshold: int = 128
+  p: float = 0.2
+
+  def __post_init__(self) -> None:
+    _check_whole(self, "threshold", 0, 256)
+    _check_chance(self)
+
+  @property
+  def random(self) -> bool:
+    return 0 < self.p < 1
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -605,8 +939,7 @@ class Boxes(metaclass=_Documented):
         raise WrongArgument("Boxes: pad", self.pad, "must be from 1 to 2^20, or None")
       object.__setattr__(self, "pad", operator.index(self.pad))
     least = self.min_visible
-    number = isinstance(least, numbers.Real) and not isinstance(least, bool)
-    if not number or not 0 <= least <= 1:
+    if not _is_number(least, 0, 1):
       raise WrongArgument("Boxes: min_visible", least, "must be from 0 to 1")
 
 
@@ -620,9 +953,13 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "pad": (Pad,),
   "second_crop": (RandomCrop, CenterCrop),
   "mirror": (Mirror,),
+  "flip": (Flip,),
   "rotate": (Rotate,),
+  "policy": (RandAugment, TrivialAugmentWide, AutoAugment, ThreeAugment),
   "colour": (ColorJitter,),
   "grayscale": (Grayscale,),
+  "blur": (GaussianBlur,),
+  "solarize": (Solarize,),
   "normalize": (Normalize,),
   "cast": (Cast,),
   "channels_first": (ChannelsFirst,),
@@ -630,8 +967,9 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "seed": (Seed,),
 }
 _NAMES = list(_SLOTS)
-# Among these Mirror may stand anywhere.
-_GEOMETRY, _AFTER_GEOMETRY = _NAMES.index("orient"), _NAMES.index("colour")
+# Among these some may stand anywhere.
+_GEOMETRY, _AFTER_GEOMETRY = _NAMES.index("orient"), _NAMES.index("policy")
+_ANYWHERE = ("mirror", "flip")
 
 
 def _slot_of(step: Step, last: int, found: dict[str, Step]) -> str:
@@ -643,10 +981,11 @@ def _slot_of(step: Step, last: int, found: dict[str, Step]) -> str:
   slots = [name for name in _NAMES if isinstance(step, _SLOTS[name])]
   if slots == ["seed"] and "seed" not in found:
     return "seed"
-  if slots == ["mirror"] and "mirror" not in found and last < _AFTER_GEOMETRY:
-    return "mirror"
-  if "mirror" in found and _NAMES.index(slots[0]) < _GEOMETRY:
-    raise ValueError(f"transforms: {step} must come before {found['mirror']}")
+  if slots[0] in _ANYWHERE and slots[0] not in found and last < _AFTER_GEOMETRY:
+    return slots[0]
+  for name in _ANYWHERE:
+    if name in found and _NAMES.index(slots[0]) < _GEOMETRY:
+      raise ValueError(f"transforms: {step} must come before {found[name]}")
   free = [name for name in slots if name not in found and _NAMES.index(name) > last]
   resized = isinstance(found.get("crop"), RandomResizedCrop)
   if free[:1] == ["second_crop"] and "crop" in found:
@@ -673,8 +1012,8 @@ def by_slot(
 
   Returns:
     The steps by their place, in the order in which they take effect: channels, bits,
-    orient, crop, resize, pad, second_crop, mirror, rotate, colour, grayscale,
-    normalize, cast, channels_first, ragged, seed.
+    orient, crop, resize, pad, second_crop, mirror, flip, rotate, policy, colour,
+    grayscale, blur, solarize, normalize, cast, channels_first, ragged, seed.
 
   Raises:
     ValueError: it is no list of steps, a step is not allowed here, two are of one
@@ -694,6 +1033,6 @@ def by_slot(
       raise ValueError(f"transforms: {step!r} must be a step of {where}: {names}")
     slot = _slot_of(step, last, found)
     found[slot] = step
-    if slot not in ("mirror", "seed"):
+    if slot not in (*_ANYWHERE, "seed"):
       last = _NAMES.index(slot)
   return {name: found[name] for name in _NAMES if name in found}

@@ -1,5 +1,6 @@
 """The peer: image files, or files of pixels, through tf.data as its guide advises."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,8 +77,8 @@ def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
 def apply_recipe(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
   """Applies a recipe as a user of stock TensorFlow would write it.
 
-  `Orient` and `Rotate` are left out: there is no op for them, which is in the peer's
-  favour. Random steps draw their own numbers.
+  `Orient`, `Rotate`, policies and `GaussianBlur` are left out: there is no op for them,
+  which is in the peer's favour. Random steps draw their own numbers.
 
   Args:
     recipe: of the images.
@@ -96,6 +97,8 @@ def apply_recipe(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
   image = _window(recipe.found.get("second_crop"), image)
   if "mirror" in recipe.found:
     image = tf.image.random_flip_left_right(image)
+  if "flip" in recipe.found:
+    image = tf.image.random_flip_up_down(image)
   image = _coloured(recipe, image)
   if recipe.dtype is None:
     image = tf.saturate_cast(tf.round(image), dtype) if image.dtype != dtype else image
@@ -136,24 +139,39 @@ def _resized(step: steps.Resize, image: tf.Tensor) -> tf.Tensor:
 
 
 def _coloured(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
-  jitter = recipe.found.get("colour")
-  if jitter is not None:
-    image = tf.cast(image, tf.float32) / 255
-    image = tf.image.random_brightness(image, jitter.brightness)
-    for change, most in (
-      (tf.image.random_contrast, jitter.contrast),
-      (tf.image.random_saturation, jitter.saturation),
-    ):
-      if most:
-        image = change(image, max(0.0, 1 - most), 1 + most)
-    if jitter.hue:
-      image = tf.image.random_hue(image, jitter.hue)
-    image = tf.clip_by_value(image, 0, 1) * 255
-  gray = recipe.found.get("grayscale")
-  if gray is not None:
-    image = tf.cond(
-      tf.random.uniform([]) < gray.p,
-      lambda: tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(image)),
-      lambda: image,
-    )
+  for slot, change in (
+    ("colour", _jittered),
+    ("grayscale", lambda _, image: _gray(image)),
+    ("solarize", _solarized),
+  ):
+    step = recipe.found.get(slot)
+    if step is not None:
+      # Both ways of tf.cond have one type.
+      image = tf.cast(image, tf.float32) if slot == "colour" else image
+      image = tf.cond(
+        tf.random.uniform([]) < step.p,
+        functools.partial(change, step, image),
+        functools.partial(tf.identity, image),
+      )
   return image
+
+
+def _jittered(jitter: steps.ColorJitter, image: tf.Tensor) -> tf.Tensor:
+  image = tf.image.random_brightness(image / 255, jitter.brightness)
+  for change, most in (
+    (tf.image.random_contrast, jitter.contrast),
+    (tf.image.random_saturation, jitter.saturation),
+  ):
+    if most:
+      image = change(image, max(0.0, 1 - most), 1 + most)
+  if jitter.hue:
+    image = tf.image.random_hue(image, jitter.hue)
+  return tf.clip_by_value(image, 0, 1) * 255
+
+
+def _gray(image: tf.Tensor) -> tf.Tensor:
+  return tf.image.grayscale_to_rgb(tf.image.rgb_to_grayscale(image))
+
+
+def _solarized(step: steps.Solarize, image: tf.Tensor) -> tf.Tensor:
+  return tf.where(image < step.threshold, image, 255 - image)

@@ -1,7 +1,7 @@
 """Decoding: what a decoder of batches is told, and what comes out of it."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from liquid_tf._cost import budget
 from liquid_tf._native import limits as _limits
@@ -151,6 +151,15 @@ def _check(last_batch: str, decode: str, on_error: str, draws: Draws | None) -> 
     )
 
 
+def _places(
+  pixels: Iterable[str], boxes: BoxColumns, wanted: Iterable[str]
+) -> Iterator[str]:
+  """Features that have places in the image, beside it."""
+  yield from (name for name in pixels if name != "image")
+  yield from ("boxes",) if boxes.given is not None else ()
+  yield from (name for name in wanted if name == "affine")
+
+
 def _columns(
   sources: Sequence[Source],
   features: Sequence[str | Boxes] | None,
@@ -184,6 +193,7 @@ def _columns(
     recipe.check_channels(image.channels)
     recipe.check_colours(image.dtype, image.channels)
   recipe.check_fills(pixels)
+  recipe.check_moved(_places(pixels, boxes, wanted))
   sizes = _sizes.results(
     recipe,
     {source.name: source.rows for source in sources},

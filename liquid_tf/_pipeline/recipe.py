@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf import transforms as steps
+from liquid_tf._pipeline import policies
 from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._words import Shown, said
 from liquid_tf.errors import WrongArgument
@@ -20,9 +21,16 @@ TRAINING_STEPS = (
   steps.Resize,
   steps.Pad,
   steps.Mirror,
+  steps.Flip,
   steps.Rotate,
+  steps.RandAugment,
+  steps.TrivialAugmentWide,
+  steps.AutoAugment,
+  steps.ThreeAugment,
   steps.ColorJitter,
   steps.Grayscale,
+  steps.GaussianBlur,
+  steps.Solarize,
   steps.Normalize,
   steps.Cast,
   steps.ChannelsFirst,
@@ -33,15 +41,21 @@ TRAINING_STEPS = (
 # Steps that choose what is decoded, and need no pixels.
 # What the op does, in the order in which it takes effect; Python does the rest.
 _IN_GRAPH = (
-  *("orient", "crop", "resize", "pad", "second_crop", "mirror", "rotate"),
-  *("colour", "grayscale", "normalize", "channels_first"),
+  *("orient", "crop", "resize", "pad", "second_crop", "mirror", "flip", "rotate"),
+  *("policy", "colour", "grayscale", "blur", "solarize", "normalize"),
+  "channels_first",
 )
 # Fields that are no words of their step: what resizes is a step of its own.
 _ELSEWHERE = {
   steps.RandomResizedCrop: ("size", "interpolation", "antialias", "draft"),
   steps.Mirror: ("flip",),
+  steps.AutoAugment: ("policy",),
+  steps._TimmRandAugment: ("config",),
   steps.Normalize: ("mean_image",),
 }
+# Steps of images of 8 bits and 3 channels, and 1 or 3.
+_OF_COLOURS = ("colour", "grayscale")
+_OF_BYTES = ("policy", "blur", "solarize")
 WINDOWS = (steps.RandomCrop, steps.CenterCrop, steps.RandomResizedCrop)
 
 
@@ -180,12 +194,28 @@ class Recipe:
       )
 
   def check_colours(self, dtype: str, channels: int) -> None:
-    """Raises ValueError where images have no colours to change."""
-    for slot in ("colour", "grayscale"):
-      if slot in self.found and (dtype != "uint8" or channels != 3):
+    """Raises ValueError where images are none that steps of colour take."""
+    for slots, wanted in ((_OF_COLOURS, (3,)), (_OF_BYTES, (1, 3))):
+      for slot in slots:
+        if slot in self.found and (dtype != "uint8" or channels not in wanted):
+          raise ValueError(
+            f"transforms: {self.found[slot]} needs images of 8 bits and "
+            f"{' or '.join(map(str, wanted))} channels, not {8 * value_bytes(dtype)} "
+            f"and {channels}"
+          )
+
+  def check_moved(self, names: Iterable[str]) -> None:
+    """Raises ValueError where features do not follow a policy.
+
+    Args:
+      names: of features that have places in the image.
+    """
+    policy = self.found.get("policy")
+    for name in names:
+      if policy is not None:
         raise ValueError(
-          f"transforms: {self.found[slot]} needs images of 8 bits and 3 channels, not "
-          f"{8 * value_bytes(dtype)} and {channels}"
+          f"transforms: {policy} moves the image alone, and must not go with "
+          f"features ({name})"
         )
 
   def check_fills(self, pixels: Mapping[str, Any]) -> None:
@@ -218,12 +248,18 @@ class Recipe:
   def lines(self) -> list[str]:
     """The recipe as an attribute of the op; see ops/image/recipe_text.h."""
     found = self.found if self.resize is None else {**self.found, "resize": self.resize}
-    return [" ".join(_words(found[slot])) for slot in _IN_GRAPH if slot in found]
+    lines = {slot: list(_words(found[slot])) for slot in _IN_GRAPH if slot in found}
+    policy = found.get("policy")
+    if isinstance(policy, steps.AutoAugment):
+      lines["policy"].append(f"policy={policies.text(policy)}")
+    elif isinstance(policy, steps._TimmRandAugment):
+      lines["policy"].append(f"fill={_text(policies.fill(self.mean))}")
+    return [" ".join(words) for words in lines.values()]
 
 
 def _words(step: steps.Step) -> Iterator[str]:
   """The step's name, and its fields as key=value."""
-  yield type(step).__name__
+  yield type(step).__name__.removeprefix("_")
   for field in dataclasses.fields(step):
     value = getattr(step, field.name)
     if value is None or field.name in _ELSEWHERE.get(type(step), ()):

@@ -40,12 +40,18 @@ FinishSpec ImageSpec(const DecodeMessage& a, const MeanImage& mean,
 }
 
 Status CheckColour(const Recipe& recipe, const FinishSpec& spec) {
-  if (!recipe.ChangesColour() ||
-      (spec.stored == PixelType::kUint8 && spec.channels == 3)) {
-    return OkStatus();
+  const bool bytes = spec.stored == PixelType::kUint8;
+  const bool colours = bytes && spec.channels == 3;
+  if (recipe.NeedsColours() && !colours) {
+    return InvalidArgument(
+        "ColorJitter and Grayscale need images of 8 bits and 3 channels");
   }
-  return InvalidArgument(
-      "ColorJitter and Grayscale need images of 8 bits and 3 channels");
+  if (recipe.NeedsBytes() && !colours && !(bytes && spec.channels == 1)) {
+    return InvalidArgument(
+        "a policy, GaussianBlur and Solarize need images of 8 bits and 1 or 3 "
+        "channels");
+  }
+  return OkStatus();
 }
 
 // The pixels of the image, or of a mask.
@@ -187,6 +193,12 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
     const bool column = std::find(a.box_columns.begin(), a.box_columns.end(),
                                   feature.name) != a.box_columns.end();
     std::vector<DType> types;
+    if (text.recipe.HasPolicy() &&
+        (mask || column || feature.name == "affine")) {
+      return InvalidArgument("features (\"" + feature.name +
+                             "\") must not go with a policy, which moves the "
+                             "image alone");
+    }
     if (column) {
       types = {DType::kFloat32, DType::kInt64, DType::kString};
       LIQUID_RETURN_IF_ERROR(

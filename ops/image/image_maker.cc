@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ops/image/colour.h"
+#include "ops/image/operations.h"
 #include "ops/image/orient.h"
 #include "ops/image/rotate.h"
 
@@ -118,6 +119,7 @@ class ImageMaker::Rows : public RowWriter<T> {
  private:
   void Emit(size_t y, const T* row) {
     const Window& part = plan_.part;
+    if (plan_.flipped) y = part.height - 1 - y;
     if (canvas_ == nullptr) {
       return finisher_.Row(row, part.height, part.width, y, plan_.mirrored,
                            finish_, out_);
@@ -150,8 +152,8 @@ Status ImageMaker::Make(const SamplePlan& plan, StoredImage* image,
   LIQUID_RETURN_IF_ERROR(
       finisher_.CheckSize(plan.part.height, plan.part.width));
   const bool direct = !plan.resized() && !plan.padded() &&
-                      plan.orientation == 1 && !Changes(plan) &&
-                      finisher_.copies();
+                      plan.orientation == 1 && !plan.flipped &&
+                      !Changes(plan) && finisher_.copies();
   if (direct) return MakeDirectly(plan, image, scratch, out);
   return spec.stored == PixelType::kUint16
              ? MakeOf<uint16_t>(plan, image, scratch, out)
@@ -274,24 +276,37 @@ Status ImageMaker::ChangeCanvas(const SamplePlan& plan, MakerScratch* scratch,
   const size_t channels = finisher_.spec().channels;
   const size_t height = plan.part.height, width = plan.part.width;
   const size_t row = width * channels;
+  T* other = nullptr;
+  if (plan.rotated || (!mask_ && !(plan.policy.empty() && plan.last.empty()))) {
+    uint8_t* more;
+    LIQUID_RETURN_IF_ERROR(
+        scratch->Get(MakerScratch::kOther, height * row * sizeof(T), &more));
+    other = reinterpret_cast<T*>(more);
+  }
   if (plan.rotated) {
-    uint8_t* rotated;
-    LIQUID_RETURN_IF_ERROR(scratch->Get(MakerScratch::kRotated,
-                                        height * row * sizeof(T), &rotated));
-    T* const turned = reinterpret_cast<T*>(rotated);
     if (mask_) {
       RotateNearest(canvas, height, width, channels, plan.degrees,
-                    static_cast<T>(recipe_.rotate.mask_value), turned);
+                    static_cast<T>(recipe_.rotate.mask_value), other);
     } else {
       RotateBilinear(canvas, height, width, channels, plan.degrees,
-                     static_cast<T>(recipe_.rotate.value), turned);
+                     static_cast<T>(recipe_.rotate.value), other);
     }
-    canvas = turned;
+    std::swap(canvas, other);
   }
   if constexpr (sizeof(T) == 1) {
-    if (!mask_ && plan.jittered)
-      ApplyJitter(plan.jitter, canvas, height, width);
-    if (!mask_ && plan.gray) MakeGray(canvas, height, width);
+    const auto apply = [&](const std::vector<Operation>& operations) {
+      if (operations.empty()) return;
+      uint8_t* result;
+      ApplyOperations(operations.data(), operations.size(), height, width,
+                      channels, canvas, other, &result);
+      if (result != canvas) std::swap(canvas, other);
+    };
+    if (!mask_) {
+      apply(plan.policy);
+      if (plan.jittered) ApplyJitter(plan.jitter, canvas, height, width);
+      if (plan.gray) MakeGray(canvas, height, width);
+      apply(plan.last);
+    }
   }
   uint8_t* finish;
   LIQUID_RETURN_IF_ERROR(scratch->Get(MakerScratch::kFinish,

@@ -33,7 +33,7 @@ class StoredImage {
 // largest needs, and is given back when it goes.
 class MakerScratch {
  public:
-  enum Use { kDecoded, kTurned, kRow, kFinish, kCanvas, kRotated, kUses };
+  enum Use { kDecoded, kTurned, kRow, kFinish, kCanvas, kOther, kUses };
 
   // At least so many bytes, of any content, aligned to 16. Error: Unavailable.
   Status Get(Use use, size_t bytes, uint8_t** data);
@@ -90,7 +90,9 @@ class ImageMaker {
 
   // Whether the canvas is needed.
   bool Changes(const SamplePlan& plan) const {
-    return plan.rotated || (!mask_ && (plan.jittered || plan.gray));
+    return plan.rotated ||
+           (!mask_ && (plan.jittered || plan.gray || !plan.policy.empty() ||
+                       !plan.last.empty()));
   }
 
   const Recipe recipe_;

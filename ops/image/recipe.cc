@@ -39,6 +39,13 @@ double Angle(uint32_t word, double most) {
   return (static_cast<double>(word) / 2147483648.0 - 1) * most;
 }
 
+Operation OperationOf(OperationKind kind, double amount) {
+  Operation operation;
+  operation.kind = kind;
+  operation.amount = amount;
+  return operation;
+}
+
 }  // namespace
 
 Affine SamplePlan::Map(uint32_t stored_height, uint32_t stored_width) const {
@@ -52,6 +59,9 @@ Affine SamplePlan::Map(uint32_t stored_height, uint32_t stored_width) const {
                    static_cast<double>(top) - part.y});
   if (mirrored) {
     map = Then(map, {-1, 0, static_cast<double>(part.width), 0, 1, 0});
+  }
+  if (flipped) {
+    map = Then(map, {1, 0, 0, 0, -1, static_cast<double>(part.height)});
   }
   if (rotated) {
     map = Then(map, RotateMap(degrees, part.height, part.width));
@@ -96,16 +106,34 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
         ": crop it, or raise it with limits=Limits(pixels=N)");
   }
   plan->mirrored = Happens(words(RngPurpose::kMirror)[0], recipe.mirror);
+  plan->flipped = Happens(words(RngPurpose::kFlip)[0], recipe.flip);
   if (recipe.rotate.degrees > 0) {
     plan->degrees = Angle(words(RngPurpose::kRotate)[0], recipe.rotate.degrees);
     plan->rotated = true;
   }
+  if (recipe.HasPolicy()) {
+    plan->policy = DrawPolicy(recipe.policy, recipe.seed, epoch, draw,
+                              plan->part.height, plan->part.width);
+  }
   if (recipe.colour.any()) {
-    plan->jitter = DrawJitter(recipe.colour, words(RngPurpose::kColour, 0),
-                              words(RngPurpose::kColour, 1));
-    plan->jittered = true;
+    const PhiloxCounter more = words(RngPurpose::kColour, 1);
+    plan->jitter =
+        DrawJitter(recipe.colour, words(RngPurpose::kColour, 0), more);
+    plan->jittered = Happens(more[1], recipe.jitter);
   }
   plan->gray = Happens(words(RngPurpose::kGrayscale)[0], recipe.grayscale);
+  if (recipe.blur.chance > 0) {
+    const PhiloxCounter blur = words(RngPurpose::kBlur);
+    if (Happens(blur[0], recipe.blur.chance)) {
+      plan->last.push_back(
+          OperationOf(OperationKind::kBlur,
+                      Between(recipe.blur.least, recipe.blur.most, blur[1])));
+    }
+  }
+  if (Happens(words(RngPurpose::kSolarize)[0], recipe.solarize.chance)) {
+    plan->last.push_back(
+        OperationOf(OperationKind::kSolarize, recipe.solarize.threshold));
+  }
   return OkStatus();
 }
 

@@ -5,12 +5,13 @@
 // the sizes on the way, and every number drawn by chance. Pure functions.
 //
 // The order is that of liquid_tf.transforms: orient, crop, resize, pad, second
-// crop, mirror, rotate, colour, grayscale; then the numbers, type and layout of
-// ops/image/finish.h.
+// crop, mirror, flip, rotate, policy, colour, grayscale, blur, solarize; then
+// the numbers, type and layout of ops/image/finish.h.
 #ifndef LIQUID_OPS_IMAGE_RECIPE_H_
 #define LIQUID_OPS_IMAGE_RECIPE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "ops/codecs/codec.h"
 #include "ops/core/status.h"
@@ -18,6 +19,8 @@
 #include "ops/image/colour.h"
 #include "ops/image/crop.h"
 #include "ops/image/draws.h"
+#include "ops/image/operations.h"
+#include "ops/image/policy.h"
 #include "ops/image/resample.h"
 #include "ops/image/resize_size.h"
 
@@ -36,6 +39,17 @@ struct RotateStep {
   uint16_t mask_value = 0;
 };
 
+struct BlurStep {
+  double least = 0;  // of the radius, in pixels
+  double most = 0;
+  Chance chance = 0;
+};
+
+struct SolarizeStep {
+  uint16_t threshold = 0;  // 0 to 256: from where on values are inverted
+  Chance chance = 0;
+};
+
 struct Recipe {
   uint64_t seed = 0;
   bool orient = false;
@@ -44,12 +58,22 @@ struct Recipe {
   PadStep pad;
   CropStep second_crop;
   Chance mirror = 0;
+  Chance flip = 0;
   RotateStep rotate;
+  PolicyStep policy;
   JitterRanges colour;
+  Chance jitter = 0;  // that colours change
   Chance grayscale = 0;
+  BlurStep blur;
+  SolarizeStep solarize;
 
-  // Whether all that is done to pixels is to choose, to resize and to mirror.
-  bool ChangesColour() const { return colour.any() || grayscale > 0; }
+  // Whether a step needs images of 8 bits and 3 channels.
+  bool NeedsColours() const { return colour.any() || grayscale > 0; }
+  // Whether a step needs images of 8 bits and 1 or 3 channels.
+  bool NeedsBytes() const {
+    return HasPolicy() || blur.chance > 0 || solarize.chance > 0;
+  }
+  bool HasPolicy() const { return policy.kind != PolicyStep::Kind::kNone; }
 };
 
 // Of one sample.
@@ -64,11 +88,14 @@ struct SamplePlan {
   uint32_t canvas_width = 0;
   Window part;  // of the canvas: what comes out
   bool mirrored = false;
+  bool flipped = false;  // top to bottom
   bool rotated = false;
-  double degrees = 0;  // counter-clockwise
+  double degrees = 0;             // counter-clockwise
+  std::vector<Operation> policy;  // after that, of the image alone
   bool jittered = false;
   Jitter jitter;
   bool gray = false;
+  std::vector<Operation> last;  // after gray, of the image alone
 
   bool resized() const {
     return height != window.height || width != window.width;
@@ -76,7 +103,8 @@ struct SamplePlan {
   bool padded() const {
     return canvas_height != height || canvas_width != width;
   }
-  // From places in the stored image to places in what comes out.
+  // From places in the stored image to places in what comes out, but for what
+  // a policy moves.
   Affine Map(uint32_t stored_height, uint32_t stored_width) const;
 };
 

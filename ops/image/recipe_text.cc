@@ -1,9 +1,12 @@
 #include "ops/image/recipe_text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace liquid {
@@ -164,8 +167,113 @@ void ReadFills(Line* line, uint16_t* value, uint16_t* mask_value) {
   *mask_value = static_cast<uint16_t>(line->Whole("mask_value", 0, UINT16_MAX));
 }
 
-Chance ReadChance(Line* line) {
-  return static_cast<Chance>(line->Number("p", 0, 1) * 4294967296.0);
+Chance ChanceOf(double p) { return static_cast<Chance>(p * 4294967296.0); }
+
+Chance ReadChance(Line* line) { return ChanceOf(line->Number("p", 0, 1)); }
+
+// Operations of sub-policies, "Posterize:0.4:8,Rotate:0.6:9;Equalize:1:0".
+class PolicyReader {
+ public:
+  explicit PolicyReader(const std::string& text)
+      : at_(text.data()), end_(at_ + text.size()) {}
+
+  // False where the text is none.
+  bool Read(std::vector<std::vector<PolicyStep::Part>>* policies) {
+    policies->emplace_back();
+    for (;;) {
+      PolicyStep::Part part;
+      if (!ReadPart(&part)) return false;
+      policies->back().push_back(part);
+      if (policies->back().size() > PolicyStep::kMostOperations) return false;
+      if (at_ == end_) return true;
+      if (Skip(';')) {
+        policies->emplace_back();
+      } else if (!Skip(',')) {
+        return false;
+      }
+    }
+  }
+
+ private:
+  bool ReadPart(PolicyStep::Part* part) {
+    double chance = 0;
+    if (!ReadOperation(&part->operation) || !Skip(':') || !ReadTo(&chance) ||
+        !Skip(':') || !ReadTo(&part->magnitude) ||
+        !(chance >= 0 && chance <= 1) ||
+        part->magnitude >= PolicyStep::kAutoMagnitudes) {
+      return false;
+    }
+    part->chance = ChanceOf(chance);
+    return true;
+  }
+
+  bool ReadOperation(PolicyOperation* operation) {
+    const char* const end = std::find(at_, end_, ':');
+    const std::string_view name(at_, static_cast<size_t>(end - at_));
+    at_ = end;
+    for (size_t i = 0; i < kPolicyOperations; ++i) {
+      *operation = static_cast<PolicyOperation>(i);
+      if (name == NameOf(*operation)) return true;
+    }
+    return false;
+  }
+
+  template <typename T>
+  bool ReadTo(T* number) {
+    const auto [stop, error] = std::from_chars(at_, end_, *number);
+    at_ = stop;
+    return error == std::errc();
+  }
+
+  bool Skip(char wanted) {
+    if (at_ == end_ || *at_ != wanted) return false;
+    ++at_;
+    return true;
+  }
+
+  const char* at_;
+  const char* const end_;
+};
+
+void ReadAuto(Line* line, PolicyStep* step) {
+  step->kind = PolicyStep::Kind::kAutoAugment;
+  const std::string text = line->Word("policy");
+  if (!PolicyReader(text).Read(&step->policies)) {
+    line->Fail("policy must be of operation:chance:magnitude");
+  }
+}
+
+void ReadRand(Line* line, PolicyStep* step) {
+  step->kind = PolicyStep::Kind::kRandAugment;
+  step->count = line->Whole("n", 0, PolicyStep::kMostOperations);
+  step->magnitude =
+      line->Whole("magnitude", 0, PolicyStep::kRandMagnitudes - 1);
+}
+
+void ReadTimm(Line* line, PolicyStep* step) {
+  constexpr double kMostMagnitude = 100;
+  step->kind = PolicyStep::Kind::kTimm;
+  step->count = line->Whole("n", 0, PolicyStep::kMostOperations);
+  TimmSpec& timm = step->timm;
+  timm.magnitude = line->Number("magnitude", 0, kMostMagnitude);
+  timm.deviation = line->Number("deviation", 0, kMostMagnitude);
+  timm.most = line->Number("most", 0, kMostMagnitude);
+  timm.uniform = line->Whole("uniform", 0, 1) != 0;
+  timm.increasing = line->Whole("increasing", 0, 1) != 0;
+  timm.chance = ReadChance(line);
+  const std::vector<double> fill = line->Some("fill", 3, 0, UINT8_MAX);
+  for (size_t c = 0; c < timm.fill.size(); ++c) {
+    timm.fill[c] = static_cast<uint8_t>(fill[c]);
+  }
+}
+
+void ReadBlur(Line* line, BlurStep* blur) {
+  constexpr double kMostSigma = 1000;
+  const std::vector<double> sigma = line->Some("sigma", 2, 0, kMostSigma);
+  blur->least = sigma[0];
+  blur->most = sigma[1];
+  if (blur->least > blur->most) line->Fail("sigma must rise");
+  blur->chance = ReadChance(line);
 }
 
 void ReadColour(Line* line, JitterRanges* ranges) {
@@ -196,9 +304,13 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
     kPad,
     kSecondCrop,
     kMirror,
+    kFlip,
     kRotate,
+    kPolicy,
     kColour,
     kGrayscale,
+    kBlur,
+    kSolarize,
     kNormalize,
     kChannelsFirst,
     kEnd
@@ -235,15 +347,42 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
       {kSecondCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
       {kMirror, "Mirror",
        [&](Place, Line* line) { recipe.mirror = ReadChance(line); }},
+      {kFlip, "Flip",
+       [&](Place, Line* line) { recipe.flip = ReadChance(line); }},
       {kRotate, "Rotate",
        [&](Place, Line* line) {
          recipe.rotate.degrees = line->Number("degrees", 0, 180);
          ReadFills(line, &recipe.rotate.value, &recipe.rotate.mask_value);
        }},
+      {kPolicy, "RandAugment",
+       [&](Place, Line* line) { ReadRand(line, &recipe.policy); }},
+      {kPolicy, "TrivialAugmentWide",
+       [&](Place, Line*) {
+         recipe.policy.kind = PolicyStep::Kind::kTrivialAugmentWide;
+       }},
+      {kPolicy, "AutoAugment",
+       [&](Place, Line* line) { ReadAuto(line, &recipe.policy); }},
+      {kPolicy, "TimmRandAugment",
+       [&](Place, Line* line) { ReadTimm(line, &recipe.policy); }},
+      {kPolicy, "ThreeAugment",
+       [&](Place, Line*) {
+         recipe.policy.kind = PolicyStep::Kind::kThreeAugment;
+       }},
       {kColour, "ColorJitter",
-       [&](Place, Line* line) { ReadColour(line, &recipe.colour); }},
+       [&](Place, Line* line) {
+         ReadColour(line, &recipe.colour);
+         recipe.jitter = ReadChance(line);
+       }},
       {kGrayscale, "Grayscale",
        [&](Place, Line* line) { recipe.grayscale = ReadChance(line); }},
+      {kBlur, "GaussianBlur",
+       [&](Place, Line* line) { ReadBlur(line, &recipe.blur); }},
+      {kSolarize, "Solarize",
+       [&](Place, Line* line) {
+         recipe.solarize.threshold =
+             static_cast<uint16_t>(line->Whole("threshold", 0, 256));
+         recipe.solarize.chance = ReadChance(line);
+       }},
       {kNormalize, "Normalize",
        [&](Place, Line* line) {
          text->mean = ReadFloats(line, "mean", -3e38);

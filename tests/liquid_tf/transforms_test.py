@@ -8,21 +8,29 @@ from absl.testing import absltest, parameterized
 
 from liquid_tf import transforms
 from liquid_tf._pipeline import sizes
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
+  AutoAugment,
   Bits,
   Cast,
   CenterCrop,
   Channels,
   ColorJitter,
+  Flip,
+  GaussianBlur,
   Grayscale,
   Mirror,
   Normalize,
   Orient,
   Pad,
+  RandAugment,
   RandomCrop,
   RandomResizedCrop,
   Resize,
   Rotate,
+  Solarize,
+  ThreeAugment,
+  TrivialAugmentWide,
 )
 
 _STEPS = [
@@ -33,9 +41,16 @@ _STEPS = [
   Resize,
   Pad,
   Mirror,
+  Flip,
   Rotate,
+  RandAugment,
+  TrivialAugmentWide,
+  AutoAugment,
+  ThreeAugment,
   ColorJitter,
   Grayscale,
+  GaussianBlur,
+  Solarize,
   Normalize,
   Cast,
 ]
@@ -70,6 +85,40 @@ class StepsTest(parameterized.TestCase):
     (lambda: ColorJitter(hue=0.6), r"ColorJitter: hue \(0.6\) must be from 0 to 0.5"),
     (lambda: ColorJitter(-1), r"ColorJitter: brightness \(-1\) must be"),
     (lambda: Grayscale(2), r"Grayscale: p \(2\) must be"),
+    (lambda: ColorJitter(p=-1), r"ColorJitter: p \(-1\) must be"),
+    (lambda: Flip(True), r"Flip: p \(True\) must be"),
+    (lambda: Flip("1"), r'Flip: p \("1"\) must be from 0 to 1'),
+    (lambda: GaussianBlur((2, 1)), r"sigma \(\(2, 1\)\) must be a number from 0"),
+    (lambda: GaussianBlur(-1), r"GaussianBlur: sigma \(-1\) must be"),
+    (lambda: GaussianBlur(float("nan")), "GaussianBlur: sigma"),
+    (lambda: GaussianBlur((1, 2, 3)), "GaussianBlur: sigma"),
+    (lambda: GaussianBlur(1, p=2), r"GaussianBlur: p \(2\) must be"),
+    (lambda: Solarize(257), r"threshold \(257\) must be a whole number from 0 to 256"),
+    (lambda: Solarize(p=None), "Solarize: p"),
+    (lambda: RandAugment(33), r"RandAugment: n \(33\) must be a whole number"),
+    (lambda: RandAugment(2, 31), r"magnitude \(31\) must be a whole .* from 0 to 30"),
+    (lambda: RandAugment(2, 9.0), r"RandAugment: magnitude \(9.0\) must be"),
+    (lambda: RandAugment.timm("m9"), r'config \("m9"\) must be as "rand-m9-mstd0.5'),
+    (lambda: RandAugment.timm(9), r"config \(9\) must be as"),
+    (lambda: RandAugment.timm("rand-m9-m8"), 'each once with a number, not "m8"'),
+    (lambda: RandAugment.timm("rand-q1"), 'must be of m, n, p, .*, not "q1"'),
+    (lambda: RandAugment.timm("rand-t3a"), r"not .t3a.; .* take ThreeAugment\(\)"),
+    (lambda: RandAugment.timm("rand-m9.5"), "must have for m a whole number to 100"),
+    (lambda: RandAugment.timm("rand-p2"), "must have for p a number to 1"),
+    (
+      lambda: AutoAugment("coco"),
+      r'policy \("coco"\) must be one of imagenet, cifar10',
+    ),
+    (lambda: AutoAugment([]), r"policy \(\[\]\) must be a list of sub-policies"),
+    (lambda: AutoAugment([[]]), "must be a list of sub-policies"),
+    (lambda: AutoAugment(7), "must be a list of sub-policies"),
+    (lambda: AutoAugment([[("Cut", 1, 3)]]), r"\('Cut', 1, 3\)\) must be \(name, p, "),
+    (
+      lambda: AutoAugment([[("Rotate", 1, None)]]),
+      "must be .*, or None for one without",
+    ),
+    (lambda: AutoAugment([[("Rotate", 1, 10)]]), "must be .*; 0 to 9, or None"),
+    (lambda: AutoAugment([[("Rotate", 2, 1)]]), r"must be \(name, p, magnitude\)"),
     (lambda: Normalize(3, mean_image="x.npy"), "must not both be given"),
     (lambda: RandomResizedCrop(None, (0, 1)), "scale .* two rising numbers, above 0"),
     (lambda: RandomResizedCrop(None, (0.5, 1.5)), "scale .* at most 1"),
@@ -140,6 +189,12 @@ class OrderTest(parameterized.TestCase):
     (Grayscale(), ColorJitter(1)),
     (ColorJitter(1), Rotate(9)),
     (ColorJitter(1), Mirror()),
+    (RandAugment(), Flip()),
+    (RandAugment(), Rotate(9)),
+    (ColorJitter(1), ThreeAugment()),
+    (GaussianBlur(), Grayscale()),
+    (Solarize(), GaussianBlur()),
+    (Normalize(128), Solarize()),
     (Normalize(128), Resize((4, 4), antialias=False)),
     (Cast("float16"), Normalize(128)),
     (Normalize(128), Mirror()),
@@ -148,6 +203,17 @@ class OrderTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "must come before") as caught:
       self._check(first, second)
     self.assertIn(f"{second} must come before {first}", str(caught.exception))
+
+  def test_flip_may_stand_anywhere_among_geometry_too(self):
+    found = self._check(Flip(), RandomCrop(8), Mirror(), Resize((4, 4)), Rotate(3))
+    self.assertEqual(list(found), ["crop", "resize", "mirror", "flip", "rotate"])
+
+  def test_one_policy(self):
+    timm = RandAugment.timm("rand-m9-mstd0.5-inc1")
+    self.assertEqual(repr(timm), "RandAugment.timm('rand-m9-mstd0.5-inc1')")
+    self.assertIs(self._check(timm)["policy"], timm)
+    with self.assertRaisesRegex(ValueError, r"timm\(.* and Triv.*\) must not both"):
+      self._check(timm, TrivialAugmentWide())
 
   def test_a_crop_may_follow_a_size(self):
     for steps in (
@@ -164,6 +230,47 @@ class OrderTest(parameterized.TestCase):
       self._check(Mirror(), Mirror())
     with self.assertRaisesRegex(ValueError, "RandomCrop.* and CenterCrop.* not both"):
       self._check(RandomCrop(8), CenterCrop(8))
+
+  @parameterized.parameters(
+    (RandAugment(), "1 or 3", ("uint8", 2), ("uint8", 4), ("uint16", 3)),
+    (RandAugment.timm("rand"), "1 or 3", ("uint8", 2), ("uint16", 1)),
+    (GaussianBlur(), "1 or 3", ("uint8", 4), ("uint16", 3)),
+    (Solarize(), "1 or 3", ("uint8", 2), ("uint16", 3)),
+    (ColorJitter(1), "3", ("uint8", 1), ("uint16", 3)),
+  )
+  def test_images_that_are_refused(self, step, wanted, *images):
+    recipe = Recipe.parse([step])
+    recipe.check_colours("uint8", 3)
+    for dtype, channels in images:
+      with self.assertRaisesRegex(
+        ValueError,
+        f"needs images of 8 bits and {wanted} channels, not {dtype[4:]} and {channels}",
+      ):
+        recipe.check_colours(dtype, channels)
+
+  def test_lines_of_policies(self):
+    def line(*steps):
+      return Recipe.parse(steps).lines()[0]
+
+    self.assertEqual(line(RandAugment(3, 8)), "RandAugment n=3 magnitude=8")
+    self.assertEqual(
+      line(AutoAugment([[("Posterize", 0.4, 8), ("Invert", 1, None)]])),
+      "AutoAugment policy=Posterize:0.4:8,Invert:1.0:0",
+    )
+    for text, means, wanted, fill in (
+      ("rand-m9-mstd0.5-inc1", (123.6, 116.4, 104), "2 9 .5 .5 0 10 1", "124,116,104"),
+      ("rand-m15-n1-p.25-mmax30", (40,), "1 15 .25 0 0 30 0", "40,40,40"),
+      ("rand-mstd101", (), "2 10 .5 0 1 10 0", "128,128,128"),
+    ):
+      steps = [RandAugment.timm(text), *([Normalize(means)] if means else [])]
+      name, *words = line(*steps).split(" ")
+      found = dict(word.split("=") for word in words)
+      self.assertEqual((name, found.pop("fill")), ("TimmRandAugment", fill))
+      keys = ("n", "magnitude", "p", "deviation", "uniform", "most", "increasing")
+      self.assertEqual(
+        {key: float(value) for key, value in found.items()},
+        dict(zip(keys, map(float, wanted.split()))),
+      )
 
   def test_other_things_are_named(self):
     with self.assertRaisesRegex(

@@ -42,8 +42,11 @@ _STEPS: list[list[transforms.Step]] = [
   [
     transforms.RandomResizedCrop(33, interpolation="bicubic"),
     transforms.Mirror(),
-    transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
+    transforms.Flip(),
+    transforms.ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
     transforms.Grayscale(0.2),
+    transforms.GaussianBlur(),
+    transforms.Solarize(),
     transforms.Normalize(_MEAN, _STD),
     transforms.Cast("float16"),
     transforms.ChannelsFirst(),

@@ -19,6 +19,7 @@ from liquid_tf._graph.build import build
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf.transforms import (
   CenterCrop,
+  Flip,
   Mirror,
   Orient,
   Pad,
@@ -131,6 +132,8 @@ def _random_recipe(random, rotate: bool) -> tuple[list, dict]:
   if not size or random.random() < 0.5:
     steps.append([RandomCrop((17, 16)), CenterCrop((15, 18))][random.integers(2)])
   steps.insert(random.integers(len(steps) + 1), Mirror(flip=_FLIP))
+  if random.random() < 0.3:
+    steps.insert(random.integers(len(steps) + 1), Flip(1))
   if rotate:
     steps.append(Rotate(float(random.choice([10, 90, 180]))))
   return steps
@@ -149,6 +152,7 @@ class Model:
     self.scale = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
     self.shift = [Fraction(0), Fraction(0)]
     one = {type(step): step for step in steps}
+    self.flips = Flip in one
     size = list(stored)
     if Orient in one:
       size = self._orient(int(sample["orientation"]), size)
@@ -162,7 +166,7 @@ class Model:
       pad = one[Pad].size
       self._move([(a - b) // 2 for a, b in zip(pad, size)])
       size = list(pad)
-    last = [step for step in steps if not isinstance(step, (Mirror, Rotate))][-1]
+    last = [step for step in steps if not isinstance(step, (Mirror, Flip, Rotate))][-1]
     out = [int(side) for side in sample["size"]]
     resized = [i for i, step in enumerate(steps) if step is resize][0]
     if last in steps[resized + 1 :] and isinstance(last, (RandomCrop, CenterCrop)):
@@ -171,6 +175,9 @@ class Model:
     if sample["mirrored"]:
       self._stretch([1, -1])
       self._move([0, size[1]])
+    if self.flips:
+      self._stretch([-1, 1])
+      self._move([size[0], 0])
     self.size = size
 
   def _move(self, by):
@@ -214,6 +221,8 @@ class Model:
     shift = [Fraction(float(row[2])) for row in sample["affine"]]
     if sample["mirrored"]:
       shift[1] = out[1] - shift[1]
+    if self.flips:
+      shift[0] = out[0] - shift[0]
     begin = [float(a - b) for a, b in zip(self.shift, shift)]
     assert np.allclose(begin, np.round(begin), rtol=0, atol=1e-9), begin
     begin = [int(round(b)) for b in begin]

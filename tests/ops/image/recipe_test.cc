@@ -24,6 +24,11 @@ Recipe Parse(const std::vector<std::string>& lines, uint64_t seed = 1) {
   return text.recipe;
 }
 
+bool ParseRecipeOf(const std::string& line) {
+  RecipeText text;
+  return ParseRecipe({line}, &text).ok();
+}
+
 std::string Error(const std::vector<std::string>& lines) {
   RecipeText text;
   const Status status = ParseRecipe(lines, &text);
@@ -41,16 +46,18 @@ std::vector<std::string> Evaluation() {
 TEST(RecipeTextTest, StepsInOrder) {
   RecipeText text;
   ASSERT_TRUE(
-      ParseRecipe(
-          {"Orient", "RandomCrop height=9 width=8",
-           std::string("Resize longer=7 ") + kResize,
-           "Pad height=12 width=13 value=3 mask_value=255",
-           "CenterCrop height=5 width=4", "Mirror p=0.5",
-           "Rotate degrees=10 value=0 mask_value=1",
-           "ColorJitter brightness=.4 contrast=.3 saturation=.2 "
-           "hue=.1",
-           "Grayscale p=1", "Normalize mean=1.5,2,3 std=4", "ChannelsFirst"},
-          &text)
+      ParseRecipe({"Orient", "RandomCrop height=9 width=8",
+                   std::string("Resize longer=7 ") + kResize,
+                   "Pad height=12 width=13 value=3 mask_value=255",
+                   "CenterCrop height=5 width=4", "Mirror p=0.5", "Flip p=0.25",
+                   "Rotate degrees=10 value=0 mask_value=1",
+                   "RandAugment n=3 magnitude=7",
+                   "ColorJitter brightness=.4 contrast=.3 saturation=.2 "
+                   "hue=.1 p=.75",
+                   "Grayscale p=1", "GaussianBlur sigma=.5,2 p=.5",
+                   "Solarize threshold=256 p=0", "Normalize mean=1.5,2,3 std=4",
+                   "ChannelsFirst"},
+                  &text)
           .ok());
   const Recipe& recipe = text.recipe;
   EXPECT_TRUE(recipe.orient);
@@ -62,16 +69,25 @@ TEST(RecipeTextTest, StepsInOrder) {
   EXPECT_EQ(recipe.second_crop.kind, CropStep::Kind::kCenter);
   EXPECT_EQ(recipe.second_crop.width, 4u);
   EXPECT_EQ(recipe.mirror, Chance{1} << 31);
+  EXPECT_EQ(recipe.flip, Chance{1} << 30);
   EXPECT_EQ(recipe.rotate.degrees, 10);
+  EXPECT_EQ(recipe.policy.kind, PolicyStep::Kind::kRandAugment);
+  EXPECT_EQ(recipe.policy.count, 3u);
+  EXPECT_EQ(recipe.policy.magnitude, 7u);
+  EXPECT_EQ(recipe.jitter, Chance{3} << 30);
   EXPECT_EQ(recipe.colour.hue, .1);
   EXPECT_EQ(recipe.grayscale, Chance{1} << 32);
+  EXPECT_EQ(recipe.blur.least, .5);
+  EXPECT_EQ(recipe.blur.most, 2);
+  EXPECT_EQ(recipe.blur.chance, Chance{1} << 31);
+  EXPECT_EQ(recipe.solarize.threshold, 256);
   EXPECT_THAT(text.mean, ::testing::ElementsAre(1.5f, 2, 3));
   EXPECT_THAT(text.std, ::testing::ElementsAre(4));
   EXPECT_TRUE(text.channels_first);
 }
 
 TEST(RecipeTextTest, WrongLines) {
-  EXPECT_THAT(Error({"Flip"}), HasSubstr("\"Flip\": the step is unknown"));
+  EXPECT_THAT(Error({"Turn"}), HasSubstr("\"Turn\": the step is unknown"));
   EXPECT_THAT(Error({"Mirror p=1", "Orient"}), HasSubstr("out of order"));
   EXPECT_THAT(Error({"Mirror p=1", "Mirror p=1"}), HasSubstr("out of order"));
   EXPECT_THAT(Error({"Mirror"}), HasSubstr("p is missing"));
@@ -94,6 +110,40 @@ TEST(RecipeTextTest, WrongLines) {
                      "antialias=0 draft=0"}),
               HasSubstr("bicubic needs antialias"));
   EXPECT_THAT(Error({"Normalize mean=0 std=0"}), HasSubstr("std (0)"));
+  EXPECT_THAT(Error({"RandAugment n=33 magnitude=9"}), HasSubstr("n (33)"));
+  EXPECT_THAT(Error({"RandAugment n=2 magnitude=31"}),
+              HasSubstr("magnitude (31)"));
+  EXPECT_THAT(Error({"TrivialAugmentWide", "ThreeAugment"}),
+              HasSubstr("out of order"));
+  EXPECT_THAT(Error({"GaussianBlur sigma=2,1 p=1"}), HasSubstr("must rise"));
+  EXPECT_THAT(Error({"Solarize threshold=257 p=1"}), HasSubstr("257"));
+  EXPECT_THAT(Error({"TimmRandAugment n=2 magnitude=9 deviation=.5 most=10 "
+                     "uniform=0 increasing=1 p=.5 fill=124,116,256"}),
+              HasSubstr("fill (124,116,256)"));
+}
+
+TEST(RecipeTextTest, PoliciesOfOperations) {
+  const PolicyStep step =
+      Parse({"AutoAugment policy=Posterize:0.25:8,Rotate:1:9;Invert:0:0"})
+          .policy;
+  ASSERT_EQ(step.policies.size(), 2u);
+  ASSERT_EQ(step.policies[0].size(), 2u);
+  EXPECT_EQ(step.policies[0][0].operation, PolicyOperation::kPosterize);
+  EXPECT_EQ(step.policies[0][0].chance, Chance{1} << 30);
+  EXPECT_EQ(step.policies[0][0].magnitude, 8u);
+  EXPECT_EQ(step.policies[0][1].operation, PolicyOperation::kRotate);
+  ASSERT_EQ(step.policies[1].size(), 1u);
+  EXPECT_EQ(step.policies[1][0].operation, PolicyOperation::kInvert);
+  std::string many = "Invert:1:0";
+  for (int i = 0; i < 32; ++i) many += ",Invert:1:0";
+  for (const std::string& text :
+       {std::string(), std::string("Turn:1:0"), std::string("Invert:2:0"),
+        std::string("Invert:nan:0"), std::string("Invert:1:10"),
+        std::string("Invert:1:-1"), std::string("Invert:1"),
+        std::string("Invert:1:0,"), std::string("Invert:1:0;"),
+        std::string("Invert:1:0:"), std::string("Invert:1:0 "), many}) {
+    EXPECT_EQ(ParseRecipeOf("AutoAugment policy=" + text), false) << text;
+  }
 }
 
 TEST(PlanTest, TheRecipeOfEvaluation) {
@@ -183,6 +233,47 @@ TEST(PlanTest, EveryStepDrawsForItself) {
   EXPECT_GT(most, 29);
 }
 
+TEST(PlanTest, ChancesOfColour) {
+  const Recipe recipe =
+      Parse({"Flip p=0.25",
+             "ColorJitter brightness=.4 contrast=0 saturation=0 hue=0 p=0.75",
+             "GaussianBlur sigma=1,3 p=0.5", "Solarize threshold=200 p=0.125"});
+  const Recipe always =
+      Parse({"ColorJitter brightness=.4 contrast=0 saturation=0 hue=0 p=1"});
+  int flipped = 0, jittered = 0, blurred = 0, solarized = 0, both = 0;
+  double sum = 0;
+  for (uint64_t draw = 0; draw < 20000; ++draw) {
+    SamplePlan plan, other;
+    ASSERT_TRUE(PlanSample(recipe, 3, draw, 9, 9, 1, kMostPixels, &plan).ok());
+    ASSERT_TRUE(PlanSample(always, 3, draw, 9, 9, 1, kMostPixels, &other).ok());
+    EXPECT_TRUE(other.jittered);
+    EXPECT_EQ(plan.jitter.brightness, other.jitter.brightness);
+    flipped += plan.flipped;
+    jittered += plan.jittered;
+    ASSERT_LE(plan.last.size(), 2u);
+    both += plan.last.size() == 2;
+    for (const Operation& one : plan.last) {
+      if (one.kind == OperationKind::kBlur) {
+        ++blurred;
+        sum += one.amount;
+        ASSERT_GE(one.amount, 1);
+        ASSERT_LT(one.amount, 3);
+        EXPECT_EQ(&one, &plan.last[0]);
+      } else {
+        ASSERT_EQ(one.kind, OperationKind::kSolarize);
+        EXPECT_EQ(one.amount, 200);
+        ++solarized;
+      }
+    }
+  }
+  EXPECT_NEAR(flipped, 5000, 250);  // 4.1 sigma
+  EXPECT_NEAR(jittered, 15000, 250);
+  EXPECT_NEAR(blurred, 10000, 290);
+  EXPECT_NEAR(solarized, 2500, 192);
+  EXPECT_NEAR(both, 1250, 141);
+  EXPECT_NEAR(sum / blurred, 2, .024);
+}
+
 TEST(PlanTest, TheMapFollowsTheGeometry) {
   // A corner of the crop goes to a corner of what comes out.
   SamplePlan plan;
@@ -202,6 +293,14 @@ TEST(PlanTest, TheMapFollowsTheGeometry) {
   EXPECT_DOUBLE_EQ(y(30, 40), 2);
   EXPECT_DOUBLE_EQ(x(70, 60), 12 - 11);
   EXPECT_DOUBLE_EQ(y(70, 60), 12);
+  ASSERT_TRUE(
+      PlanSample(Parse({"Flip p=1"}), 0, 0, 100, 80, 1, kMostPixels, &plan)
+          .ok());
+  const Affine over = plan.Map(100, 80);
+  EXPECT_EQ(over.xx, 1);
+  EXPECT_EQ(over.x0, 0);
+  EXPECT_EQ(over.yy, -1);
+  EXPECT_EQ(over.y0, 100);
 }
 
 }  // namespace
