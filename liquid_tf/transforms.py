@@ -26,6 +26,7 @@ is the shorter side, as in torchvision.
 | `GaussianBlur(sigma, p)` | `dataset`, `profile` | blurs, by chance |
 | `Solarize(threshold, p)` | `dataset`, `profile` | inverts what is bright |
 | `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
+| `RandomErasing(p)` | `dataset`, `profile` | erases a rectangle, by chance |
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |
 | `Seed(n)` | `dataset` | the chance of the steps, apart from the order |
@@ -68,6 +69,7 @@ __all__ = [
   "Ragged",
   "RandAugment",
   "RandomCrop",
+  "RandomErasing",
   "RandomResizedCrop",
   "Resize",
   "Rotate",
@@ -159,6 +161,24 @@ def _check_resizing(step: Any) -> None:
     raise WrongArgument(f"{name}: interpolation", "bicubic", "needs antialias=True")
 
 
+def _check_shape(step: Any) -> None:
+  """Checks what the area and the ratio of a random window are drawn from."""
+  for name, least, most in (("scale", 0, 1), ("ratio", 1 / _MOST_RATIO, _MOST_RATIO)):
+    value = getattr(step, name)
+    try:
+      low, high = (float(x) for x in value)
+    except (TypeError, ValueError):
+      low = high = math.nan
+    if not (least <= low <= high <= most and low > 0):
+      raise WrongArgument(
+        f"{type(step).__name__}: {name}",
+        value,
+        "must be two rising numbers, "
+        f"{'above 0' if least == 0 else f'from {least}'} and at most {most}",
+      )
+    object.__setattr__(step, name, (low, high))
+
+
 def seed_bits(seed: Any, name: str) -> int:
   """The int64 with the bits of a seed, which may be any 64-bit number.
 
@@ -242,7 +262,9 @@ def _values(step: Any) -> None:
       )
 
 
-def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
+def _numbers(
+  value: Any, name: str, positive: bool = False, or_else: str = ""
+) -> tuple[float, ...]:
   """One number, or one for each channel, as a tuple."""
   values: tuple[float, ...]
   try:
@@ -257,7 +279,7 @@ def _numbers(value: Any, name: str, positive: bool) -> tuple[float, ...]:
   ):
     above = " above 0" if positive else ""
     raise WrongArgument(
-      f"Normalize: {name}", value, f"must be a number{above}, or one for each channel"
+      name, value, f"must be a number{above}, or one for each channel{or_else}"
     )
   return values
 
@@ -357,20 +379,7 @@ class RandomResizedCrop(Step):
     if self.size is not None:
       object.__setattr__(self, "size", _size(self.size, "RandomResizedCrop: size"))
     _check_resizing(self)
-    for name, least, most in (("scale", 0, 1), ("ratio", 1 / _MOST_RATIO, _MOST_RATIO)):
-      value = getattr(self, name)
-      try:
-        low, high = (float(x) for x in value)
-      except (TypeError, ValueError):
-        low = high = math.nan
-      if not (least <= low <= high <= most and low > 0):
-        raise WrongArgument(
-          f"RandomResizedCrop: {name}",
-          value,
-          "must be two rising numbers, "
-          f"{'above 0' if least == 0 else f'from {least}'} and at most {most}",
-        )
-      object.__setattr__(self, name, (low, high))
+    _check_shape(self)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -837,8 +846,8 @@ class Normalize(Step):
       object.__setattr__(self, "mean_image", os.fspath(self.mean_image))
       if self.mean != 0.0:
         raise ValueError("Normalize: mean and mean_image must not both be given")
-    mean = _numbers(self.mean, "mean", positive=False)
-    std = _numbers(self.std, "std", positive=True)
+    mean = _numbers(self.mean, "Normalize: mean")
+    std = _numbers(self.std, "Normalize: std", positive=True)
     object.__setattr__(self, "mean", mean)
     object.__setattr__(self, "std", std)
     if 0 < max(map(abs, mean)) <= 1 or max(std) < 1:
@@ -853,6 +862,42 @@ class Normalize(Step):
         f"and std ({list(std)}) must be in units of a pixel, 0 to 255; for pixels of "
         f"0 to 1 that is Normalize({wanted})",
       )
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class RandomErasing(_ByChance):
+  """Erases a rectangle of a normalised image by chance; masks stay.
+
+  The rectangle is drawn as torchvision's RandomErasing draws it: its area is uniform
+  between two shares of the image's, the logarithm of its ratio is uniform, and so is
+  its place. One that is as high or as wide as the image is drawn again, up to ten
+  times; then nothing is erased. Images must be of floating-point numbers: it needs
+  `Normalize` or `Cast`.
+
+  Attributes:
+    p: share of the images.
+    scale: least and most share of the image's area, above 0 and at most 1.
+    ratio: least and most quotient of height and width, from 1/1000 to 1000.
+    value: of the erased pixels, after `Normalize`: 0 is its mean. A number, or one for
+      each channel; or "noise", normal numbers of mean 0 and deviation 1.
+  """
+
+  p: float = 0.25
+  scale: tuple[float, float] = (0.02, 0.33)
+  ratio: tuple[float, float] = (0.3, 3.3)
+  value: float | str | Sequence[float] = 0.0
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    _check_shape(self)
+    if not isinstance(self.value, str) or self.value != "noise":
+      values = _numbers(self.value, "RandomErasing: value", or_else=', or "noise"')
+      value = values[0] if len(values) == 1 else values
+      object.__setattr__(self, "value", value)
+
+  @property
+  def random(self) -> bool:
+    return self.p > 0
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -961,6 +1006,7 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "blur": (GaussianBlur,),
   "solarize": (Solarize,),
   "normalize": (Normalize,),
+  "erasing": (RandomErasing,),
   "cast": (Cast,),
   "channels_first": (ChannelsFirst,),
   "ragged": (Ragged,),
@@ -1013,7 +1059,7 @@ def by_slot(
   Returns:
     The steps by their place, in the order in which they take effect: channels, bits,
     orient, crop, resize, pad, second_crop, mirror, flip, rotate, policy, colour,
-    grayscale, blur, solarize, normalize, cast, channels_first, ragged, seed.
+    grayscale, blur, solarize, normalize, erasing, cast, channels_first, ragged, seed.
 
   Raises:
     ValueError: it is no list of steps, a step is not allowed here, two are of one

@@ -32,6 +32,7 @@ TRAINING_STEPS = (
   steps.GaussianBlur,
   steps.Solarize,
   steps.Normalize,
+  steps.RandomErasing,
   steps.Cast,
   steps.ChannelsFirst,
   steps.Ragged,
@@ -42,7 +43,7 @@ TRAINING_STEPS = (
 # What the op does, in the order in which it takes effect; Python does the rest.
 _IN_GRAPH = (
   *("orient", "crop", "resize", "pad", "second_crop", "mirror", "flip", "rotate"),
-  *("policy", "colour", "grayscale", "blur", "solarize", "normalize"),
+  *("policy", "colour", "grayscale", "blur", "solarize", "normalize", "erasing"),
   "channels_first",
 )
 # Fields that are no words of their step: what resizes is a step of its own.
@@ -107,6 +108,11 @@ class Recipe:
       std = normalize.std if set(normalize.std) != {1.0} else None
       dtype = "float32"
     dtype = cast.dtype if cast else dtype
+    if "erasing" in found and dtype is None:
+      raise ValueError(
+        f"transforms: {found['erasing']} needs images of floating-point numbers: give "
+        "Normalize(mean, std) before it, or Cast after it"
+      )
     return cls(found, resize, mean, std, dtype)
 
   @property
@@ -185,6 +191,14 @@ class Recipe:
         raise WrongArgument(
           f"Normalize: {name}",
           list(values),
+          f"must be one number, or one for each of the {channels} channels",
+        )
+    erasing = self.found.get("erasing")
+    if isinstance(getattr(erasing, "value", None), tuple):
+      if len(erasing.value) != channels:
+        raise WrongArgument(
+          "RandomErasing: value",
+          list(erasing.value),
           f"must be one number, or one for each of the {channels} channels",
         )
     mean = self.mean_image()

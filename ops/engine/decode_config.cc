@@ -54,6 +54,19 @@ Status CheckColour(const Recipe& recipe, const FinishSpec& spec) {
   return OkStatus();
 }
 
+Status CheckErasing(const Recipe& recipe, const FinishSpec& spec) {
+  if (recipe.erase == 0) return OkStatus();
+  if (spec.type == spec.stored) {
+    return InvalidArgument(
+        "RandomErasing needs images of floating-point numbers");
+  }
+  const size_t values = recipe.erasing.values.size();
+  if (values <= 1 || values == spec.channels) return OkStatus();
+  return InvalidArgument(
+      "RandomErasing must have one value, or one for each of the " +
+      std::to_string(spec.channels) + " channels");
+}
+
 // The pixels of the image, or of a mask.
 Status ConfigurePixels(const DecodeMessage& a, const MeanImage& mean,
                        const RecipeText& text, const OutputFeature& feature,
@@ -85,7 +98,10 @@ Status ConfigurePixels(const DecodeMessage& a, const MeanImage& mean,
     spec = ImageSpec(a, mean, text, feature.dtype);
   }
   spec.channels = static_cast<size_t>(shape[planar ? 1 : rank - 1]);
-  if (!mask) LIQUID_RETURN_IF_ERROR(CheckColour(text.recipe, spec));
+  if (!mask) {
+    LIQUID_RETURN_IF_ERROR(CheckColour(text.recipe, spec));
+    LIQUID_RETURN_IF_ERROR(CheckErasing(text.recipe, spec));
+  }
   Finisher finisher;
   LIQUID_RETURN_IF_ERROR(Finisher::Create(spec, &finisher));
   pixel->maker = std::make_shared<const ImageMaker>(text.recipe,

@@ -61,17 +61,22 @@ double RandomSize::Aspect(uint32_t random) const {
   return aspect;
 }
 
+RandomSize::Drawn RandomSize::Draw(const PhiloxCounter& words, uint32_t height,
+                                   uint32_t width) const {
+  const uint64_t pixels = uint64_t{height} * width;
+  const uint64_t share =
+      least_area_ + (((most_area_ - least_area_) * words[0]) >> 32);
+  return {
+      static_cast<double>(pixels) * (static_cast<double>(share) / 4294967296),
+      Aspect(words[1])};
+}
+
 Window RandomSize::Place(uint64_t seed, int64_t epoch, uint64_t draw,
                          uint32_t height, uint32_t width) const {
-  const uint64_t pixels = uint64_t{height} * width;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const PhiloxCounter words = DrawWords(RngPurpose::kResizedCrop, seed, epoch,
                                           draw, static_cast<uint8_t>(attempt));
-    const uint64_t share =
-        least_area_ + (((most_area_ - least_area_) * words[0]) >> 32);
-    const double area =
-        static_cast<double>(pixels) * (static_cast<double>(share) / 4294967296);
-    const double aspect = Aspect(words[1]);
+    const auto [area, aspect] = Draw(words, height, width);
     const uint32_t h = Side(std::sqrt(area / aspect), height);
     const uint32_t w = Side(std::sqrt(area * aspect), width);
     if (h > height || w > width) continue;

@@ -32,6 +32,13 @@ class RandomSize {
   Window Place(uint64_t seed, int64_t epoch, uint64_t draw, uint32_t height,
                uint32_t width) const;
 
+  // What two words choose for an image: pixels, and an aspect.
+  struct Drawn {
+    double area;
+    double aspect;
+  };
+  Drawn Draw(const PhiloxCounter& words, uint32_t height, uint32_t width) const;
+
  private:
   // Bits of a random aspect: (most / least) ^ u, u of so many binary digits.
   static constexpr int kDigits = 24;

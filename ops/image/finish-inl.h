@@ -54,29 +54,16 @@ LIQUID_FINISH_TARGET inline void Round(float value, Half* out) {
 #endif
 }
 
-// A block with a known length, so that the compiler unrolls it into vectors.
-template <typename In, typename Out>
-LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
-                                       const float* __restrict mean,
-                                       const float* __restrict std,
-                                       Out* __restrict out) {
-  float values[kFinishPeriod];
-  for (size_t i = 0; i < kFinishPeriod; ++i) {
-    values[i] = (static_cast<float>(in[i]) - mean[i]) / std[i];
-  }
+// Blocks have a known length, so that the compiler unrolls them into vectors.
+template <typename Out>
+LIQUID_FINISH_TARGET inline void RoundBlock(const float* __restrict values,
+                                            Out* __restrict out) {
   for (size_t i = 0; i < kFinishPeriod; ++i) Round(values[i], &out[i]);
 }
 
 #if defined(LIQUID_FINISH_F16C)
-template <typename In>
-LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
-                                       const float* __restrict mean,
-                                       const float* __restrict std,
-                                       Half* __restrict out) {
-  float values[kFinishPeriod];
-  for (size_t i = 0; i < kFinishPeriod; ++i) {
-    values[i] = (static_cast<float>(in[i]) - mean[i]) / std[i];
-  }
+LIQUID_FINISH_TARGET inline void RoundBlock(const float* __restrict values,
+                                            Half* __restrict out) {
   for (size_t i = 0; i < kFinishPeriod; i += 8) {
     const __m128i halves =
         _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_TO_NEAREST_INT);
@@ -85,15 +72,11 @@ LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
 }
 
 // The compiler narrows 32 bits to 16 by many shuffles; this takes two.
-template <typename In>
-LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
-                                       const float* __restrict mean,
-                                       const float* __restrict std,
-                                       Brain* __restrict out) {
+LIQUID_FINISH_TARGET inline void RoundBlock(const float* __restrict values,
+                                            Brain* __restrict out) {
   uint32_t rounded[kFinishPeriod];
   for (size_t i = 0; i < kFinishPeriod; ++i) {
-    const uint32_t bits =
-        BitsOf((static_cast<float>(in[i]) - mean[i]) / std[i]);
+    const uint32_t bits = BitsOf(values[i]);
     rounded[i] = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
   }
   for (size_t i = 0; i < kFinishPeriod; i += 16) {
@@ -107,6 +90,18 @@ LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
 #endif
 
 template <typename In, typename Out>
+LIQUID_FINISH_TARGET inline void Block(const In* __restrict in,
+                                       const float* __restrict mean,
+                                       const float* __restrict std,
+                                       Out* __restrict out) {
+  float values[kFinishPeriod];
+  for (size_t i = 0; i < kFinishPeriod; ++i) {
+    values[i] = (static_cast<float>(in[i]) - mean[i]) / std[i];
+  }
+  RoundBlock(values, out);
+}
+
+template <typename In, typename Out>
 LIQUID_FINISH_TARGET void Loop(const In* in, size_t n, const float* mean,
                                size_t mean_step, const float* std, Out* out) {
   size_t i = 0;
@@ -116,6 +111,15 @@ LIQUID_FINISH_TARGET void Loop(const In* in, size_t n, const float* mean,
   for (size_t k = 0; i < n; ++i, ++k) {
     Round((static_cast<float>(in[i]) - mean[k]) / std[k], &out[i]);
   }
+}
+
+template <typename Out>
+LIQUID_FINISH_TARGET void RoundAll(const float* in, size_t n, Out* out) {
+  size_t i = 0;
+  for (; i + kFinishPeriod <= n; i += kFinishPeriod) {
+    RoundBlock(in + i, out + i);
+  }
+  for (; i < n; ++i) Round(in[i], &out[i]);
 }
 
 template <size_t kChannels, typename In>
@@ -147,7 +151,8 @@ constexpr FinishLoops<In> LoopsOf() {
 }
 
 constexpr FinishKernels KernelsOf() {
-  return {LoopsOf<uint8_t>(), LoopsOf<uint16_t>()};
+  return {LoopsOf<uint8_t>(), LoopsOf<uint16_t>(), RoundAll<Half>,
+          RoundAll<Brain>};
 }
 
 }  // namespace

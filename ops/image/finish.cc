@@ -1,5 +1,6 @@
 #include "ops/image/finish.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/image/orient.h"
@@ -184,6 +185,38 @@ void Finisher::Row(const void* row, size_t height, size_t width, size_t y,
   }
   WriteRow(static_cast<const uint8_t*>(row), height, width, y, mirrored,
            static_cast<uint8_t*>(scratch), static_cast<uint8_t*>(image));
+}
+
+void Finisher::Round(const float* values, size_t n, uint8_t* out) const {
+  switch (spec_.type) {
+    case PixelType::kFloat16:
+      return kernels_->round_to_half(values, n, reinterpret_cast<Half*>(out));
+    case PixelType::kBfloat16:
+      return kernels_->round_to_brain(values, n, reinterpret_cast<Brain*>(out));
+    default:
+      std::memcpy(out, values, n * sizeof(float));
+  }
+}
+
+void Finisher::Put(const float* values, size_t height, size_t width, size_t y,
+                   size_t x, size_t n, void* image) const {
+  const size_t channels = spec_.channels;
+  const size_t bytes = BytesOf(spec_.type);
+  uint8_t* const out = static_cast<uint8_t*>(image);
+  if (!spec_.channels_first) {
+    return Round(values, n * channels,
+                 out + (y * width + x) * channels * bytes);
+  }
+  float some[kFinishPeriod];
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t i = 0; i < n; i += kFinishPeriod) {
+      const size_t count = std::min(kFinishPeriod, n - i);
+      for (size_t k = 0; k < count; ++k) {
+        some[k] = values[(i + k) * channels + c];
+      }
+      Round(some, count, out + ((c * height + y) * width + x + i) * bytes);
+    }
+  }
 }
 
 }  // namespace liquid

@@ -70,12 +70,18 @@ class Finisher {
   void Row(const void* row, size_t height, size_t width, size_t y,
            bool mirrored, void* scratch, void* image) const;
 
+  // Puts values that need no more than to be rounded, channels last, into `n`
+  // pixels from (y, x) on. Requires a floating-point type.
+  void Put(const float* values, size_t height, size_t width, size_t y, size_t x,
+           size_t n, void* image) const;
+
  private:
   template <typename T>
   void MirrorTo(const T* row, size_t width, uint8_t* out) const;
   template <typename T>
   void Write(const T* row, size_t n, const float* mean, size_t mean_step,
              const float* std, uint8_t* out) const;
+  void Round(const float* values, size_t n, uint8_t* out) const;
   template <typename T>
   void WriteRow(const T* row, size_t height, size_t width, size_t y,
                 bool mirrored, T* scratch, uint8_t* image) const;

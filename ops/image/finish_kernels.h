@@ -27,6 +27,10 @@ struct Brain {
   uint16_t bits;
 };
 
+// out[i] = in[i], rounded to even.
+template <typename Out>
+using RoundLoop = void (*)(const float* in, size_t n, Out* out);
+
 template <typename In>
 struct FinishLoops {
   FinishLoop<In, float> to_float;
@@ -39,6 +43,8 @@ struct FinishLoops {
 struct FinishKernels {
   FinishLoops<uint8_t> bytes;
   FinishLoops<uint16_t> words;
+  RoundLoop<Half> round_to_half;
+  RoundLoop<Brain> round_to_brain;
 };
 
 extern const FinishKernels kFinishPlain;

@@ -155,9 +155,11 @@ Status ImageMaker::Make(const SamplePlan& plan, StoredImage* image,
                       plan.orientation == 1 && !plan.flipped &&
                       !Changes(plan) && finisher_.copies();
   if (direct) return MakeDirectly(plan, image, scratch, out);
-  return spec.stored == PixelType::kUint16
-             ? MakeOf<uint16_t>(plan, image, scratch, out)
-             : MakeOf<uint8_t>(plan, image, scratch, out);
+  LIQUID_RETURN_IF_ERROR(spec.stored == PixelType::kUint16
+                             ? MakeOf<uint16_t>(plan, image, scratch, out)
+                             : MakeOf<uint8_t>(plan, image, scratch, out));
+  if (mask_ || !plan.erasure.any()) return OkStatus();
+  return Erase(plan, scratch, out);
 }
 
 Status ImageMaker::MakeDirectly(const SamplePlan& plan, StoredImage* image,
@@ -314,6 +316,22 @@ Status ImageMaker::ChangeCanvas(const SamplePlan& plan, MakerScratch* scratch,
   for (size_t y = 0; y < height; ++y) {
     finisher_.Row(canvas + y * row, height, width, y, /*mirrored=*/false,
                   finish, out);
+  }
+  return OkStatus();
+}
+
+Status ImageMaker::Erase(const SamplePlan& plan, MakerScratch* scratch,
+                         uint8_t* out) const {
+  const Window& window = plan.erasure.window;
+  const size_t channels = finisher_.spec().channels;
+  uint8_t* bytes;
+  LIQUID_RETURN_IF_ERROR(scratch->Get(
+      MakerScratch::kErased, window.width * channels * sizeof(float), &bytes));
+  float* const row = reinterpret_cast<float*>(bytes);
+  for (uint32_t y = 0; y < window.height; ++y) {
+    FillErased(recipe_.erasing, plan.erasure, y, channels, row);
+    finisher_.Put(row, plan.part.height, plan.part.width, window.y + y,
+                  window.x, window.width, out);
   }
   return OkStatus();
 }

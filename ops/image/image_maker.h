@@ -33,7 +33,16 @@ class StoredImage {
 // largest needs, and is given back when it goes.
 class MakerScratch {
  public:
-  enum Use { kDecoded, kTurned, kRow, kFinish, kCanvas, kOther, kUses };
+  enum Use {
+    kDecoded,
+    kTurned,
+    kRow,
+    kFinish,
+    kCanvas,
+    kOther,
+    kErased,
+    kUses
+  };
 
   // At least so many bytes, of any content, aligned to 16. Error: Unavailable.
   Status Get(Use use, size_t bytes, uint8_t** data);
@@ -87,6 +96,9 @@ class ImageMaker {
   template <typename T>
   Status ChangeCanvas(const SamplePlan& plan, MakerScratch* scratch, T* canvas,
                       uint8_t* out) const;
+  // Of an image that is finished.
+  Status Erase(const SamplePlan& plan, MakerScratch* scratch,
+               uint8_t* out) const;
 
   // Whether the canvas is needed.
   bool Changes(const SamplePlan& plan) const {

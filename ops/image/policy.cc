@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ops/image/normal.h"
+#include "ops/image/noise.h"
 #include "ops/image/rotate.h"
 
 namespace liquid {
@@ -251,7 +251,7 @@ double TimmMagnitude(const TimmSpec& spec, uint32_t word) {
   if (spec.uniform) {
     magnitude = Between(0, spec.magnitude, word);
   } else if (spec.deviation > 0) {
-    magnitude += NormalOf(word) * spec.deviation;
+    magnitude += double{NormalQuantile(word)} * spec.deviation;
   }
   return std::clamp(magnitude, 0.0, spec.most);
 }

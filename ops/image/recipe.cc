@@ -134,6 +134,10 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
     plan->last.push_back(
         OperationOf(OperationKind::kSolarize, recipe.solarize.threshold));
   }
+  if (Happens(words(RngPurpose::kErasing)[0], recipe.erase)) {
+    plan->erasure = DrawErasure(recipe.erasing, recipe.seed, epoch, draw,
+                                plan->part.height, plan->part.width);
+  }
   return OkStatus();
 }
 

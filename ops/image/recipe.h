@@ -6,7 +6,8 @@
 //
 // The order is that of liquid_tf.transforms: orient, crop, resize, pad, second
 // crop, mirror, flip, rotate, policy, colour, grayscale, blur, solarize; then
-// the numbers, type and layout of ops/image/finish.h.
+// the numbers, type and layout of ops/image/finish.h, with a rectangle that is
+// erased.
 #ifndef LIQUID_OPS_IMAGE_RECIPE_H_
 #define LIQUID_OPS_IMAGE_RECIPE_H_
 
@@ -19,6 +20,7 @@
 #include "ops/image/colour.h"
 #include "ops/image/crop.h"
 #include "ops/image/draws.h"
+#include "ops/image/erase.h"
 #include "ops/image/operations.h"
 #include "ops/image/policy.h"
 #include "ops/image/resample.h"
@@ -66,6 +68,8 @@ struct Recipe {
   Chance grayscale = 0;
   BlurStep blur;
   SolarizeStep solarize;
+  Chance erase = 0;
+  ErasingStep erasing;
 
   // Whether a step needs images of 8 bits and 3 channels.
   bool NeedsColours() const { return colour.any() || grayscale > 0; }
@@ -96,6 +100,7 @@ struct SamplePlan {
   Jitter jitter;
   bool gray = false;
   std::vector<Operation> last;  // after gray, of the image alone
+  Erasure erasure;
 
   bool resized() const {
     return height != window.height || width != window.width;

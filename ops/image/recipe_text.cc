@@ -38,6 +38,14 @@ class Line {
   const std::string& name() const { return name_; }
   bool Has(const std::string& key) const { return values_.count(key) != 0; }
 
+  // Reads a key if it has that word.
+  bool Take(const std::string& key, const std::string& word) {
+    const auto found = values_.find(key);
+    if (found == values_.end() || found->second != word) return false;
+    values_.erase(found);
+    return true;
+  }
+
   std::string Word(const std::string& key) {
     const auto found = values_.find(key);
     if (found == values_.end()) {
@@ -121,12 +129,11 @@ void ReadCrop(Line* line, CropStep::Kind kind, RngPurpose purpose,
   ReadSize(line, &crop->height, &crop->width);
 }
 
-void ReadRandomSize(Line* line, CropStep* crop) {
+void ReadRandomSize(Line* line, RandomSize* size) {
   const auto scale = line->Some("scale", 2, 0, 1);
   const auto ratio = line->Some("ratio", 2, 0, kMostSide);
-  crop->kind = CropStep::Kind::kRandomSize;
   const Status made =
-      RandomSize::Create(scale[0], scale[1], ratio[0], ratio[1], &crop->size);
+      RandomSize::Create(scale[0], scale[1], ratio[0], ratio[1], size);
   if (!made.ok()) line->Fail(made.message());
 }
 
@@ -291,6 +298,12 @@ std::vector<float> ReadFloats(Line* line, const char* key, double least) {
   return floats;
 }
 
+void ReadErasing(Line* line, ErasingStep* erasing) {
+  ReadRandomSize(line, &erasing->size);
+  erasing->noise = line->Take("value", "noise");
+  if (!erasing->noise) erasing->values = ReadFloats(line, "value", -3e38);
+}
+
 }  // namespace
 
 Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
@@ -312,6 +325,7 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
     kBlur,
     kSolarize,
     kNormalize,
+    kErasing,
     kChannelsFirst,
     kEnd
   };
@@ -335,7 +349,10 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
       {kCrop, "RandomCrop", read_crop(CropStep::Kind::kRandom)},
       {kCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
       {kCrop, "RandomResizedCrop",
-       [&](Place, Line* line) { ReadRandomSize(line, &recipe.crop); }},
+       [&](Place, Line* line) {
+         recipe.crop.kind = CropStep::Kind::kRandomSize;
+         ReadRandomSize(line, &recipe.crop.size);
+       }},
       {kResize, "Resize",
        [&](Place, Line* line) { ReadResize(line, &recipe.resize); }},
       {kPad, "Pad",
@@ -387,6 +404,11 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
        [&](Place, Line* line) {
          text->mean = ReadFloats(line, "mean", -3e38);
          text->std = ReadFloats(line, "std", 1e-38);
+       }},
+      {kErasing, "RandomErasing",
+       [&](Place, Line* line) {
+         recipe.erase = ReadChance(line);
+         ReadErasing(line, &recipe.erasing);
        }},
       {kChannelsFirst, "ChannelsFirst",
        [&](Place, Line*) { text->channels_first = true; }}};

@@ -103,6 +103,8 @@ def images() -> Sequence[transforms.Step]:
     transforms.GaussianBlur(1.5),
     transforms.Solarize(threshold=128, p=0.2),
     transforms.Normalize(mean, std),
+    transforms.RandomErasing(0.25, value="noise"),
+    transforms.RandomErasing(value=(0.1, 0.2, 0.3)),
     transforms.Cast(tf.bfloat16),
     transforms.Cast("float16"),
     transforms.Cast(np.float32),

@@ -25,6 +25,7 @@ from liquid_tf.transforms import (
   Pad,
   RandAugment,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
@@ -52,6 +53,7 @@ _STEPS = [
   GaussianBlur,
   Solarize,
   Normalize,
+  RandomErasing,
   Cast,
 ]
 
@@ -119,6 +121,13 @@ class StepsTest(parameterized.TestCase):
     ),
     (lambda: AutoAugment([[("Rotate", 1, 10)]]), "must be .*; 0 to 9, or None"),
     (lambda: AutoAugment([[("Rotate", 2, 1)]]), r"must be \(name, p, magnitude\)"),
+    (lambda: RandomErasing(2), r"RandomErasing: p \(2\) must be"),
+    (lambda: RandomErasing(1, (0, 0.3)), "RandomErasing: scale .* above 0"),
+    (lambda: RandomErasing(1, ratio=(3, 1)), "RandomErasing: ratio .* rising"),
+    (
+      lambda: RandomErasing(value="random"),
+      r'value \("random"\) must be a number, or one for each channel, or "noise"',
+    ),
     (lambda: Normalize(3, mean_image="x.npy"), "must not both be given"),
     (lambda: RandomResizedCrop(None, (0, 1)), "scale .* two rising numbers, above 0"),
     (lambda: RandomResizedCrop(None, (0.5, 1.5)), "scale .* at most 1"),

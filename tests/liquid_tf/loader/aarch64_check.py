@@ -48,6 +48,7 @@ _STEPS: list[list[transforms.Step]] = [
     transforms.GaussianBlur(),
     transforms.Solarize(),
     transforms.Normalize(_MEAN, _STD),
+    transforms.RandomErasing(0.5, value="noise"),
     transforms.Cast("float16"),
     transforms.ChannelsFirst(),
   ],

@@ -132,6 +132,7 @@ _CASES = {
         transforms.GaussianBlur(),
         transforms.Solarize(),
         transforms.Normalize((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
+        transforms.RandomErasing(0.5, value="noise"),
         transforms.ChannelsFirst(),
         transforms.Seed(9),
       ]

@@ -30,6 +30,7 @@ from liquid_tf.transforms import (
   Pad,
   Ragged,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
@@ -130,6 +131,8 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       Rotate(40),
       ColorJitter(0.4, 0.4, 0.4, 0.1),
       Grayscale(0.2),
+      Normalize(9),
+      RandomErasing(0.5, value="noise"),
     ]
     for i, step in enumerate(steps):
       if not step.random:
@@ -157,6 +160,7 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       ColorJitter(0.4, 0.4, 0.4, 0.1),
       Grayscale(0.1),
       Normalize((120, 110, 100), (60, 61, 62)),
+      RandomErasing(0.5, value="noise"),
       Cast("bfloat16"),
       ChannelsFirst(),
     ]
@@ -170,7 +174,41 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
     dataset = liquid_tf.dataset(path, 12, seed=3, transforms=steps, features=["image"])
     pixels = next(iter(dataset))["image"]
     digest = hashlib.sha256(tf.bitcast(pixels, tf.uint16).numpy().tobytes())
-    self.assertEqual(digest.hexdigest()[:16], "2887aead16435889")
+    self.assertEqual(digest.hexdigest()[:16], "d7a0f31557f76172")
+
+  def test_erased_rectangles(self):
+    normalize = Normalize(100, 50)
+    plain = _all(self._dataset(*_SIZED, normalize), "image")
+    erase = RandomErasing(0.5, (0.1, 0.3), (0.5, 2), value=(7, 8, 9))
+    erased = _all(self._dataset(*_SIZED, normalize, erase), "image")
+    noise = RandomErasing(0.5, (0.1, 0.3), (0.5, 2), value="noise")
+    noisy = _all(self._dataset(*_SIZED, normalize, noise), "image")
+    found, values = 0, []
+    for before, after, loud in zip(plain, erased, noisy):
+      changed = (after == [7, 8, 9]).all(-1)
+      np.testing.assert_array_equal(after[~changed], before[~changed])
+      # The rectangle does not depend on what fills it.
+      np.testing.assert_array_equal(loud[~changed], before[~changed])
+      if not changed.any():
+        continue
+      found += 1
+      y, x = (np.flatnonzero(changed.any(axis)) for axis in (1, 0))
+      height, width = np.ptp(y) + 1, np.ptp(x) + 1
+      self.assertEqual(changed.sum(), height * width)
+      # Sides are rounded.
+      self.assertBetween(height * width / (18 * 14), 0.06, 0.36)
+      self.assertBetween(height / width, 0.35, 2.8)
+      values.append(loud[changed].ravel())
+    self.assertBetween(found, 32, 68)
+    values = np.concatenate(values)
+    self.assertAlmostEqual(values.mean(), 0, delta=0.06)
+    self.assertAlmostEqual(values.std(), 1, delta=0.04)
+    self.assertGreater(len(np.unique(values)), 0.99 * len(values))
+    planar = _all(self._dataset(*_SIZED, normalize, noise, ChannelsFirst()), "image")
+    np.testing.assert_array_equal(planar.transpose(0, 2, 3, 1), noisy)
+    steps = [*_SIZED, normalize, noise, Cast("bfloat16")]
+    rounded = tf.cast(tf.constant(noisy), tf.bfloat16)
+    self.assertAllEqual(_all(self._dataset(*steps), "image"), rounded)
 
   def test_colours(self):
     plain = _all(self._dataset(*_SIZED), "image")
@@ -361,6 +399,12 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       r"Mirror\(\) draws",
     ),
     ([Normalize([128, 2])], {}, r"mean \(\[128.0, 2.0\]\) must be .* 3 channels"),
+    ([RandomErasing()], {}, r"RandomErasing\(\) needs images of floating-point"),
+    (
+      [Normalize(9), RandomErasing(value=(1, 2))],
+      {},
+      r"value \(\[1.0, 2.0\]\) must be .* 3 channels",
+    ),
     ([ChannelsFirst(), Ragged()], {}, r"ChannelsFirst\(\) must not go with Ragged\(\)"),
     (
       [RandomResizedCrop(8, antialias=False), Resize((4, 4), antialias=False)],
@@ -398,7 +442,7 @@ class MaskTest(tf.test.TestCase):
     )
     names = ["id", "mask", "window", "mirrored", "image"]
     order = {record["id"]: record["image"] for record in stored.records(path)}
-    steps = [*_SIZED, Normalize(100)]
+    steps = [*_SIZED, Normalize(100), RandomErasing(1)]
     dataset = liquid_tf.dataset(path, 4, features=names, transforms=steps)
     whole = {
       sample: mask

@@ -142,6 +142,36 @@ TEST(FinisherTest, EveryLayout) {
   }
 }
 
+TEST(FinisherTest, PutsValuesWhereRowsWouldHaveThem) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    FinishSpec spec;
+    spec.type = std::vector<PixelType>{PixelType::kFloat32, PixelType::kFloat16,
+                                       PixelType::kBfloat16}[random() % 3];
+    spec.channels = random() % 4 + 1;
+    spec.channels_first = random() % 2;
+    Finisher finisher;
+    ASSERT_TRUE(Finisher::Create(spec, &finisher).ok());
+    const size_t width = random() % 150 + 1, height = 3, y = random() % height;
+    const size_t x = random() % width, n = random() % (width - x + 1);
+    std::vector<uint8_t> in(width * spec.channels);
+    for (uint8_t& value : in) value = static_cast<uint8_t>(random());
+    const size_t bytes = finisher.ImageBytes(height, width);
+    std::vector<uint8_t> wanted(bytes), found(bytes);
+    std::vector<uint8_t> scratch(finisher.ScratchBytes(width));
+    // What is left is that of a black row.
+    std::vector<uint8_t> black(in.size());
+    std::copy_n(&in[x * spec.channels], n * spec.channels,
+                &black[x * spec.channels]);
+    finisher.Row(black.data(), height, width, y, false, scratch.data(),
+                 wanted.data());
+    const std::vector<float> values(in.begin() + x * spec.channels,
+                                    in.begin() + (x + n) * spec.channels);
+    finisher.Put(values.data(), height, width, y, x, n, found.data());
+    ASSERT_EQ(found, wanted) << i;
+  }
+}
+
 TEST(FinisherTest, NumbersThatDoNotFit) {
   Finisher finisher;
   FinishSpec spec;

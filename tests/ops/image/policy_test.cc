@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "ops/image/normal.h"
 #include "ops/image/rotate.h"
 #include "tests/ops/image/policy_goldens.h"
 
@@ -249,34 +248,6 @@ TEST(LinspaceTest, AsTorch) {
   // Below 16, where a product and a sum are rounded once.
   EXPECT_LT(Linspace(0, 32, 31, 15), 16);
   EXPECT_EQ(Linspace(0, 135, 31, 20), 90);
-}
-
-TEST(NormalTest, QuantilesAndSymmetry) {
-  EXPECT_NEAR(NormalOf(0x80000000), 2.918e-10, 1e-13);
-  // Of 0.975, and of the first word.
-  EXPECT_NEAR(NormalOf(4187593113), 1.9599639845, 1e-8);
-  EXPECT_NEAR(NormalOf(0), -6.3379, 1e-3);
-  double last = -7;
-  for (uint64_t word = 0; word < uint64_t{1} << 32; word += 65521) {
-    const auto one = static_cast<uint32_t>(word);
-    const double normal = NormalOf(one);
-    EXPECT_GT(normal, last);
-    EXPECT_EQ(NormalOf(~one), -normal);
-    // It is the inverse of the error function's integral.
-    const double share = (static_cast<double>(one) + .5) / 4294967296.0;
-    EXPECT_NEAR(std::erfc(-normal * M_SQRT1_2) / 2 / share, 1, 1e-11);
-    last = normal;
-  }
-}
-
-TEST(NormalTest, TheSameOnEveryMachine) {
-  EXPECT_EQ(NormalOf(0u), -0x1.95a1198fcf3d4p+2);
-  EXPECT_EQ(NormalOf(1u), -0x1.8aa6c7fe07fdep+2);
-  EXPECT_EQ(NormalOf(12345678u), -0x1.6181a9e3716c2p+1);
-  EXPECT_EQ(NormalOf(1073741824u), -0x1.5956b872030bap-1);
-  EXPECT_EQ(NormalOf(2147483647u), -0x1.40d931ff62707p-32);
-  EXPECT_EQ(NormalOf(3000000000u), 0x1.0a465c6aab88ep-1);
-  EXPECT_EQ(NormalOf(4294901760u), 0x1.0ada4095abf75p+2);
 }
 
 TEST(PolicyTest, TrivialAugmentWideTakesEachOperationAlike) {

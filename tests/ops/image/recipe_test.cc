@@ -56,6 +56,7 @@ TEST(RecipeTextTest, StepsInOrder) {
                    "hue=.1 p=.75",
                    "Grayscale p=1", "GaussianBlur sigma=.5,2 p=.5",
                    "Solarize threshold=256 p=0", "Normalize mean=1.5,2,3 std=4",
+                   "RandomErasing p=0.5 scale=.1,.2 ratio=.5,2 value=1,2,3",
                    "ChannelsFirst"},
                   &text)
           .ok());
@@ -83,6 +84,9 @@ TEST(RecipeTextTest, StepsInOrder) {
   EXPECT_EQ(recipe.solarize.threshold, 256);
   EXPECT_THAT(text.mean, ::testing::ElementsAre(1.5f, 2, 3));
   EXPECT_THAT(text.std, ::testing::ElementsAre(4));
+  EXPECT_EQ(recipe.erase, Chance{1} << 31);
+  EXPECT_FALSE(recipe.erasing.noise);
+  EXPECT_THAT(recipe.erasing.values, ::testing::ElementsAre(1, 2, 3));
   EXPECT_TRUE(text.channels_first);
 }
 
@@ -91,6 +95,8 @@ TEST(RecipeTextTest, WrongLines) {
   EXPECT_THAT(Error({"Mirror p=1", "Orient"}), HasSubstr("out of order"));
   EXPECT_THAT(Error({"Mirror p=1", "Mirror p=1"}), HasSubstr("out of order"));
   EXPECT_THAT(Error({"Mirror"}), HasSubstr("p is missing"));
+  EXPECT_THAT(Error({"RandomErasing p=1 scale=.1,.2 ratio=1,1 value=loud"}),
+              HasSubstr("value (loud) must be"));
   EXPECT_THAT(Error({"Mirror p=2"}), HasSubstr("p (2) must be"));
   EXPECT_THAT(Error({"Mirror p=nan"}), HasSubstr("p (nan) must be"));
   EXPECT_THAT(Error({"Mirror p=.5x"}), HasSubstr("p (.5x) must be"));
