@@ -27,6 +27,7 @@ is the shorter side, as in torchvision.
 | `Solarize(threshold, p)` | `dataset`, `profile` | inverts what is bright |
 | `Normalize(mean, std)` | `dataset`, `profile` | (pixels - mean) / std |
 | `RandomErasing(p)` | `dataset`, `profile` | erases a rectangle, by chance |
+| `Mix(mixup, cutmix)` | `dataset` | mixes samples of a batch in pairs, by chance |
 | `Cast("bfloat16")`, `ChannelsFirst()` | `dataset`, `profile` | type, layout |
 | `Ragged()` | `dataset` | images of unequal size in a batch |
 | `Seed(n)` | `dataset` | the chance of the steps, apart from the order |
@@ -63,6 +64,7 @@ __all__ = [
   "GaussianBlur",
   "Grayscale",
   "Mirror",
+  "Mix",
   "Normalize",
   "Orient",
   "Pad",
@@ -98,6 +100,8 @@ _AUTO_OPERATIONS = (
   *("Equalize", "Invert"),
 )
 _WITHOUT_MAGNITUDE = ("Identity", "AutoContrast", "Equalize", "Invert")
+_MODES = ("batch", "pair", "elem")
+_LEAST_ALPHA, _MOST_ALPHA = 0.01, 100
 
 
 class _Documented(type):
@@ -901,6 +905,60 @@ class RandomErasing(_ByChance):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
+class Mix(Step):
+  """Mixes samples of a batch in pairs, with their labels: mixup and CutMix.
+
+  Sample i of n has sample n - 1 - i as its partner, and the middle one of an odd number
+  stays as it is; in a mixture of datasets samples of one dataset are partners, counted
+  among themselves. `mixup` adds both images in the shares lam and 1 - lam; `cutmix`
+  puts a window of the partner into the image, and lam is the share of the area that
+  stays. The label becomes float32 [n, classes]: the own one times lam plus the
+  partner's times 1 - lam. These are the rules of timm's Mixup. All of it is done in
+  float32 after `Normalize` and `RandomErasing`, and rounded once.
+
+  Among `features` may be "partner", int32 [n], the partner's place in the batch, and
+  "lam", float32 [n]. Without "label" they say what a loss needs, whatever labels are.
+
+  Attributes:
+    mixup: lam is drawn from Beta(mixup, mixup); .01 to 100, or 0 for no mixup.
+    cutmix: likewise of CutMix.
+    p: chance that something is mixed.
+    switch: chance that it is CutMix, where both are given.
+    label_smoothing: share of a label that all classes have alike, 0 to 1. Without
+      `mixup` and `cutmix` it is all that is done.
+    mode: what is drawn once: "batch", for all samples; "pair", for both of a pair; or
+      "elem", for each sample.
+  """
+
+  mixup: float = 0.8
+  cutmix: float = 1.0
+  p: float = 1.0
+  switch: float = 0.5
+  label_smoothing: float = 0.1
+  mode: str = "batch"
+
+  def __post_init__(self) -> None:
+    for name in ("mixup", "cutmix"):
+      alpha = getattr(self, name)
+      if not _is_real(alpha) or not (
+        alpha == 0 or _LEAST_ALPHA <= alpha <= _MOST_ALPHA
+      ):
+        raise WrongArgument(
+          f"Mix: {name}", alpha, f"must be 0, or from {_LEAST_ALPHA} to {_MOST_ALPHA}"
+        )
+    for name in ("p", "switch", "label_smoothing"):
+      share = getattr(self, name)
+      if not _is_number(share, 0, 1):
+        raise WrongArgument(f"Mix: {name}", share, "must be from 0 to 1")
+    if self.mode not in _MODES:
+      raise WrongArgument("Mix: mode", self.mode, f"must be one of {', '.join(_MODES)}")
+
+  @property
+  def random(self) -> bool:
+    return self.p > 0 and (self.mixup > 0 or self.cutmix > 0)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
 class Cast(Step):
   """Gives images another type; results in float32 are rounded to it.
 
@@ -1007,6 +1065,7 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "solarize": (Solarize,),
   "normalize": (Normalize,),
   "erasing": (RandomErasing,),
+  "mix": (Mix,),
   "cast": (Cast,),
   "channels_first": (ChannelsFirst,),
   "ragged": (Ragged,),
@@ -1059,7 +1118,8 @@ def by_slot(
   Returns:
     The steps by their place, in the order in which they take effect: channels, bits,
     orient, crop, resize, pad, second_crop, mirror, flip, rotate, policy, colour,
-    grayscale, blur, solarize, normalize, erasing, cast, channels_first, ragged, seed.
+    grayscale, blur, solarize, normalize, erasing, mix, cast, channels_first, ragged,
+    seed.
 
   Raises:
     ValueError: it is no list of steps, a step is not allowed here, two are of one

@@ -24,6 +24,7 @@ from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.state import State
 from liquid_tf._pipeline.weighing import Read
 from liquid_tf._store import storage
+from liquid_tf._words import argument
 from liquid_tf.transforms import ChannelsFirst, Ragged, Step
 
 # Reads under way: what a disk needs, and what hides a network's waiting. With reads of
@@ -111,6 +112,12 @@ def plan(face: Face, arguments: Arguments, **more: Any) -> Planned:
     whose = f"shard ({arguments.shard}) of {whose}"
   check_batches(draws, whose)
   recipe = Recipe.parse(arguments.transforms)
+  if arguments.batch_size is None and recipe.mixes:
+    raise ValueError(
+      f"transforms: {recipe.mix} needs batches to mix samples of, and "
+      f"{argument('batch_size', None)} gives samples: with mixup=0 and cutmix=0 it "
+      "smooths their labels"
+    )
   rows = {source.name: source.rows for source in draws.sources}
   own_size = (
     arguments.batch_size is None

@@ -64,11 +64,15 @@ class Columns:
 
   @property
   def pixel_bytes(self) -> float:
-    """Bytes of the pixels of a sample, on average."""
-    return sum(
-      self.sizes.pixels * pixels.channels * value_bytes(self._dtype(name))
-      for name, pixels in self.pixels.items()
-    )
+    """Bytes of the pixels of a sample on its way, on average."""
+    found = 0.0
+    for name, pixels in self.pixels.items():
+      size = value_bytes(self._dtype(name))
+      if name == "image" and self.recipe.mixes:
+        # Beside what they become lie images as they were decoded.
+        size += value_bytes(pixels.dtype)
+      found += self.sizes.pixels * pixels.channels * size
+    return found
 
   def specs(self, samples: int | None) -> list[Spec]:
     """Specs of the arrays in a batch of `samples`, None for any number."""
@@ -88,7 +92,10 @@ class Columns:
     if name in self.pixels:
       return self._pixel_spec(name, samples)
     if name == "label":
-      return _features.label_spec(self.manifest, samples)
+      return _features.label_spec(self.manifest, samples, self.recipe.mix)
+    mixed = _features.mixed(self.manifest, self.recipe.mix)
+    if name in mixed:
+      return Spec(mixed[name].dtype, [samples, *mixed[name].shape])
     if name in self.boxes.names:
       return self.boxes.spec(name, samples)
     if name == "source":

@@ -1,7 +1,7 @@
 """Decoding: what a decoder of batches is told, and what comes out of it."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from liquid_tf._cost import budget
 from liquid_tf._native import limits as _limits
@@ -125,7 +125,7 @@ def make(
     masks=[name for name in columns.pixels if name != "image"],
     **columns.boxes.fields(),
     ragged=columns.flat,
-    recipe=recipe.lines(),
+    recipe=recipe.lines(_members(sources)),
     image_bits=8 * value_bytes(image.dtype),
     skip_errors=skip,
     # Batches that must be whole repeat a sample where one is left out.
@@ -176,7 +176,7 @@ def _columns(
   """
   manifest = sources[0].manifest
   boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
-  wanted = _features.check_names(manifest, features, boxes)
+  wanted = _features.check_names(manifest, features, boxes, recipe.mix)
   pixels = _features.decoded(manifest, wanted, decode)
   on_gpu = decode == "gpu"
   if on_gpu:
@@ -217,10 +217,48 @@ def _columns(
   every = [source.manifest for source in sources]
   manifests = list({id(one): one for one in every}.values())
   joined = _joined.find(manifests, wanted)
+  _check_mix(recipe, wanted, boxes, joined, manifest)
   places = _joined.Places.among(manifests, every)
   return Columns(
     manifest, wanted, as_dict, decode, recipe, sizes, boxes, joined, places
   )
+
+
+def _members(sources: Sequence[Source]) -> list[int]:
+  """Numbers of the datasets of a mixture, by source; [] where there is one."""
+  views = list({id(source.view): source.view for source in sources}.values())
+  return [views.index(source.view) for source in sources] if len(views) > 1 else []
+
+
+def _check_mix(
+  recipe: Recipe,
+  wanted: Sequence[str],
+  boxes: BoxColumns,
+  joined: Mapping[str, _joined.Joined],
+  manifest: Manifest,
+) -> None:
+  """Checks what goes with `Mix`."""
+  if recipe.mix is None:
+    return
+  if "label" in joined:
+    raise ValueError(
+      f"transforms: {recipe.mix} takes labels from records, and those of "
+      f"{manifest.directory} were corrected since: convert it anew, or give features "
+      'without "label", with "partner" and "lam"'
+    )
+  if not recipe.mixes:
+    return
+  unlike = [name for name in ("bytes", "mask", *boxes.names) if name in wanted]
+  if unlike:
+    raise WrongArgument(
+      "features",
+      unlike[0],
+      f"must not be given with {recipe.mix}, which mixes images and labels alone",
+    )
+  if "image" not in wanted:
+    raise WrongArgument(
+      "features", Shown(", ".join(wanted)), f'must have "image" with {recipe.mix}'
+    )
 
 
 def _check_kept_pixels(columns: Columns) -> None:

@@ -8,7 +8,7 @@ from liquid_tf._pipeline.boxes import BoxColumns
 from liquid_tf._pipeline.spec import Spec
 from liquid_tf._store.manifest import Manifest
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Boxes
+from liquid_tf.transforms import Boxes, Mix
 
 # Of every dataset.
 PLAIN = {
@@ -22,6 +22,8 @@ PLAIN = {
   "bytes": ("string", ()),
   "example": ("string", ()),
 }
+# Of a batch whose samples are mixed.
+MIXED = {"partner": ("int32", ()), "lam": ("float32", ())}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,8 +59,24 @@ def decoded(
   return {k: v for k, v in pixel_features(manifest).items() if k in here}
 
 
+def mixed(manifest: Manifest, mix: Mix | None) -> dict[str, Spec]:
+  """Specs, by name, of what a step that mixes tells of a sample.
+
+  Args:
+    manifest: of the dataset, whose own features of these names come first.
+    mix: the step, or None.
+  """
+  if mix is None:
+    return {}
+  own = {*manifest["features"], *manifest["columns"]}
+  return {k: Spec(dtype, list(s)) for k, (dtype, s) in MIXED.items() if k not in own}
+
+
 def check_names(
-  manifest: Manifest, features: Sequence[str | Boxes] | None, boxes: BoxColumns
+  manifest: Manifest,
+  features: Sequence[str | Boxes] | None,
+  boxes: BoxColumns,
+  mix: Mix | None,
 ) -> list[str]:
   """Names of the features to give out, those of `boxes` in the place of `Boxes`.
 
@@ -70,7 +88,8 @@ def check_names(
       "features", features, f"must be a list of names: give features=[{features!r}]"
     )
   names = []
-  known = sorted({*PLAIN, *manifest["features"], *manifest["columns"]})
+  known = {*PLAIN, *manifest["features"], *manifest["columns"]}
+  known = sorted(known | mixed(manifest, mix).keys())
   for name in manifest["supervised"] if features is None else features:
     if isinstance(name, Boxes):
       names += boxes.names
@@ -88,7 +107,7 @@ def check_names(
   return names
 
 
-def label_spec(manifest: Manifest, samples: int | None) -> Spec:
+def label_spec(manifest: Manifest, samples: int | None, mix: Mix | None) -> Spec:
   """Spec of a batch's labels; `samples` of them, where that is known.
 
   Raises:
@@ -102,14 +121,32 @@ def label_spec(manifest: Manifest, samples: int | None) -> Spec:
       f"must not be given: samples of {manifest.directory} have unequal numbers of "
       "labels",
     )
+  if mix is not None:
+    return Spec("float32", [samples, _classes(manifest, mix)])
   return Spec(label["dtype"], [samples, *label["shape"]])
+
+
+def _classes(manifest: Manifest, mix: Mix) -> int:
+  """How many classes the labels are of, which `mix` changes.
+
+  Raises:
+    ValueError: that is not known, or labels are no classes.
+  """
+  if not manifest.classes:
+    raise ValueError(
+      f"transforms: {mix} needs labels that are classes with names, whose number it "
+      f'takes, and {manifest.directory} has none: give features without "label", '
+      'with "partner" and "lam"'
+    )
+  return len(manifest.classes)
 
 
 def in_examples(manifest: Manifest, names: Sequence[str]) -> dict[str, Spec]:
   """Those features that the records' examples hold, with the shape that each has."""
   found = {}
   for name in names:
-    if name not in (*PLAIN, "image", "label", "mask", *manifest["columns"]):
+    others = (*PLAIN, "image", "label", "mask", *manifest["columns"])
+    if name not in others and name in manifest["features"]:
       feature = manifest["features"][name]
       found[name] = Spec(feature["dtype"], feature["shape"])
   return found

@@ -1,7 +1,7 @@
 """Recipe: the requests of the steps of `transforms=` to the pipeline."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ TRAINING_STEPS = (
   steps.Solarize,
   steps.Normalize,
   steps.RandomErasing,
+  steps.Mix,
   steps.Cast,
   steps.ChannelsFirst,
   steps.Ragged,
@@ -44,7 +45,7 @@ TRAINING_STEPS = (
 _IN_GRAPH = (
   *("orient", "crop", "resize", "pad", "second_crop", "mirror", "flip", "rotate"),
   *("policy", "colour", "grayscale", "blur", "solarize", "normalize", "erasing"),
-  "channels_first",
+  *("mix", "channels_first"),
 )
 # Fields that are no words of their step: what resizes is a step of its own.
 _ELSEWHERE = {
@@ -108,11 +109,14 @@ class Recipe:
       std = normalize.std if set(normalize.std) != {1.0} else None
       dtype = "float32"
     dtype = cast.dtype if cast else dtype
-    if "erasing" in found and dtype is None:
-      raise ValueError(
-        f"transforms: {found['erasing']} needs images of floating-point numbers: give "
-        "Normalize(mean, std) before it, or Cast after it"
-      )
+    for slot in ("erasing", "mix"):
+      if slot in found and found[slot].random and dtype is None:
+        raise ValueError(
+          f"transforms: {found[slot]} needs images of floating-point numbers: give "
+          "Normalize(mean, std) before it, or Cast after it"
+        )
+    if "mix" in found and found["mix"].random and "ragged" in found:
+      raise ValueError(f"transforms: {found['mix']} must not go with Ragged()")
     return cls(found, resize, mean, std, dtype)
 
   @property
@@ -141,6 +145,16 @@ class Recipe:
   def ragged(self) -> bool:
     """Whether images of unequal size may make a batch."""
     return "ragged" in self.found
+
+  @property
+  def mix(self) -> steps.Mix | None:
+    """How samples of a batch are mixed, or their labels smoothed; or None."""
+    return self.found.get("mix")
+
+  @property
+  def mixes(self) -> bool:
+    """Whether samples of a batch are mixed."""
+    return self.mix is not None and self.mix.random
 
   def seed(self, of_order: int) -> int:
     """Seed of the steps' draws: the int64 of `Seed`, or that of the order."""
@@ -259,8 +273,12 @@ class Recipe:
           f"{said('shuffle=True')}"
         )
 
-  def lines(self) -> list[str]:
-    """The recipe as an attribute of the op; see ops/image/recipe_text.h."""
+  def lines(self, members: Sequence[int] = ()) -> list[str]:
+    """The recipe as an attribute of the op; see ops/image/recipe_text.h.
+
+    Args:
+      members: of each source, which one of several datasets it is of.
+    """
     found = self.found if self.resize is None else {**self.found, "resize": self.resize}
     lines = {slot: list(_words(found[slot])) for slot in _IN_GRAPH if slot in found}
     policy = found.get("policy")
@@ -268,6 +286,8 @@ class Recipe:
       lines["policy"].append(f"policy={policies.text(policy)}")
     elif isinstance(policy, steps._TimmRandAugment):
       lines["policy"].append(f"fill={_text(policies.fill(self.mean))}")
+    if "mix" in lines and members:
+      lines["mix"].append(f"members={_text(tuple(members))}")
     return [" ".join(words) for words in lines.values()]
 
 

@@ -26,7 +26,7 @@ from liquid_tf._store.progress import HIDDEN
 from liquid_tf._view.view import View
 from liquid_tf._words import said, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Bits, Channels, Ragged, Step, by_slot
+from liquid_tf.transforms import Bits, Channels, Mix, Ragged, Step, by_slot
 
 if TYPE_CHECKING:
   import tensorflow as tf
@@ -278,7 +278,7 @@ def profile(
     for name, value in (unknown | {"resources": resources}).items():
       if value:
         raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
-  trained = [step for step in TRAINING_STEPS if step is not Ragged]
+  trained = [step for step in TRAINING_STEPS if step not in (Mix, Ragged)]
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
     bits = said('Bits("skip")')

@@ -47,7 +47,9 @@ enum class RngPurpose : uint8_t {
   kFlip = 18,          // per epoch: block i says whether draw i is turned over
   kBlur = 19,      // per epoch: block i says whether draw i is blurred, and how
   kSolarize = 20,  // per epoch: block i says whether draw i is solarized
-  kErasing = 23,  // per epoch: block i is draw i's; "format" is the attempt
+  kErasing = 23,   // per epoch: block i is draw i's; "format" is the attempt
+  kMix = 24,       // per epoch: block i says whether and where i is mixed
+  kMixShare = 25,  // likewise, in which shares; "format" is the attempt
 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;

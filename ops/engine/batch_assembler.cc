@@ -45,8 +45,45 @@ Status Concatenate(const OutputFeature& feature, const PendingBatch& batch,
   return OkStatus();
 }
 
+// The class of a slot's record, of so many.
+Status FindClass(const Slot& slot, size_t classes, size_t* found) {
+  const Record& record = slot.record();
+  const auto& labels = record.content.labels;
+  const float label = labels.size() == 1 ? labels[0] : -1;
+  // Written so that NaN is an error.
+  if (!(label >= 0 && label < static_cast<float>(classes))) {
+    return DataLoss(record.Where() + ": the record has no class from 0 to " +
+                    std::to_string(classes - 1) +
+                    ", the dataset's features say it has");
+  }
+  *found = static_cast<size_t>(label);
+  return OkStatus();
+}
+
+Status BuildMixedLabels(const OutputFeature& feature, const PendingBatch& batch,
+                        BatchAllocator* allocator, Output* output) {
+  const size_t classes = feature.smoothed.classes;
+  const size_t n = batch.slots.size();
+  LIQUID_RETURN_IF_ERROR(
+      MakeNumbers(feature, {static_cast<int64_t>(n), feature.label_size},
+                  allocator, output));
+  std::vector<size_t> own(n);
+  for (size_t i = 0; i < n; ++i) {
+    LIQUID_RETURN_IF_ERROR(FindClass(batch.slots[i], classes, &own[i]));
+  }
+  float* out = output->numbers.as<float>();
+  for (size_t i = 0; i < n; ++i, out += classes) {
+    const Blend& blend = batch.blends[i];
+    MixLabel(feature.smoothed, blend, own[i], own[blend.partner], out);
+  }
+  return OkStatus();
+}
+
 Status BuildLabels(const OutputFeature& feature, const PendingBatch& batch,
                    BatchAllocator* allocator, Output* output) {
+  if (feature.smoothed.classes > 0) {
+    return BuildMixedLabels(feature, batch, allocator, output);
+  }
   const auto n = static_cast<int64_t>(batch.slots.size());
   const bool vector = feature.dtype == DType::kFloat32;
   const size_t size = vector ? static_cast<size_t>(feature.label_size) : 1;
@@ -161,10 +198,15 @@ std::vector<int64_t> SidesOf(const std::string& name) {
 }
 
 // Writes the numbers of a sample, of which there are SidesOf many.
-void WriteNumbers(const std::string& name, const Slot& slot, size_t i,
+void WriteNumbers(const std::string& name, const PendingBatch& batch, size_t i,
                   const Array& out) {
+  const Slot& slot = batch.slots[i];
   const Record& record = slot.record();
-  if (name == "id") {
+  if (name == "partner") {
+    out.as<int32_t>()[i] = static_cast<int32_t>(batch.blends[i].partner);
+  } else if (name == "lam") {
+    out.as<float>()[i] = batch.blends[i].share;
+  } else if (name == "id") {
     out.as<int64_t>()[i] = static_cast<int64_t>(record.row.sample);
   } else if (name == "orientation") {
     out.as<int64_t>()[i] = record.row.orientation;
@@ -193,7 +235,9 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
                    BatchAllocator* allocator, PendingBatch* batch,
                    Output* output) {
   if (feature.pixel >= 0 && !ragged) {
-    output->numbers = batch->pixels[static_cast<size_t>(feature.pixel)];
+    output->numbers = feature.mixed
+                          ? batch->mixed
+                          : batch->pixels[static_cast<size_t>(feature.pixel)];
     output->dtype = feature.dtype;
     output->shape = output->numbers.shape();
     return OkStatus();
@@ -220,7 +264,7 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
   LIQUID_RETURN_IF_ERROR(
       MakeNumbers(feature, std::move(shape), allocator, output));
   for (size_t i = 0; i < batch->slots.size(); ++i) {
-    WriteNumbers(feature.name, batch->slots[i], i, output->numbers);
+    WriteNumbers(feature.name, *batch, i, output->numbers);
   }
   return OkStatus();
 }

@@ -26,6 +26,8 @@ namespace liquid {
 //            the stored image, in continuous pixel coordinates
 //   bytes    string [n], the encoded image
 //   example  string [n], serialized tf.train.Example of the other features
+//   partner  int32 [n], the place in the batch of what a sample was mixed with
+//   lam      float32 [n], the sample's own share of its label
 //   num_boxes  int32 [n], boxes that stay, where box columns are asked for
 // and each box column by its own: [n, pad, ...], or [boxes of all samples, ...]
 // where nothing is padded.
@@ -33,7 +35,9 @@ struct OutputFeature {
   std::string name;
   DType dtype = DType::kUint8;
   int64_t label_size = 0;  // of a float32 label
+  Smoothed smoothed;       // likewise, of one that is a class: mixed
   int pixel = -1;          // index in DecodeConfig::pixels, or -1
+  bool mixed = false;      // made of these pixels by the mixer
   int box_column = -1;     // likewise, in BoxConfig::columns
   int64_t box_pad = 0;     // boxes of every sample; 0: as many as it has
   std::vector<int64_t> box_shape;  // of one box's value

@@ -14,14 +14,17 @@
 #include "ops/engine/record_block.h"
 #include "ops/engine/sample_boxes.h"
 #include "ops/image/image_maker.h"
+#include "ops/image/mix.h"
 #include "ops/image/recipe.h"
 
 namespace liquid {
 
+class BatchMixer;
+
 // An output made of pixels: the image, or a mask kept in the record's Example.
 struct PixelFeature {
   std::string example_key;      // empty: the image itself
-  DType dtype = DType::kUint8;  // that comes out
+  DType dtype = DType::kUint8;  // that it is decoded to
   std::vector<int64_t> shape;   // of every sample; [channels] where ragged
   int64_t height = 0;           // likewise; 0 where sizes differ (ragged)
   int64_t width = 0;
@@ -38,6 +41,7 @@ struct DecodeConfig {
   bool ragged = false;
   Recipe recipe;
   DecodeLimits limits;
+  std::shared_ptr<const BatchMixer> mixer;  // null: samples stay as they are
 };
 
 // One sample of a batch on its way.
@@ -75,7 +79,10 @@ struct PendingBatch {
   std::vector<std::shared_ptr<const RecordBlock>> blocks;
   std::vector<Slot> slots;
   std::vector<Array> pixels;  // [n, h, w, c]; none where ragged
-  int64_t pixel_bytes = 0;    // of all slots, and of their stored images
+  // Of each slot, once a mixer has chosen it; and the images that come out.
+  std::vector<Blend> blends;
+  Array mixed;
+  int64_t pixel_bytes = 0;  // of all slots, and of their stored images
   std::atomic<int64_t> decode_nanos{0};
   bool done = false;    // decoded; guarded by the queue
   Status input_status;  // of the input instead of a block

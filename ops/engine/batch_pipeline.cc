@@ -1,9 +1,11 @@
 #include "ops/engine/batch_pipeline.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "ops/core/clock.h"
+#include "ops/core/condition.h"
 
 namespace liquid {
 namespace {
@@ -11,6 +13,36 @@ namespace {
 // Slots that take about as long to decode as copying so many bytes are given
 // out together: a few dozen microseconds, so that giving them out is cheap.
 constexpr uint64_t kClaimCost = 256 << 10;
+
+// Items that several threads take from one list.
+class SharedItems {
+ public:
+  explicit SharedItems(std::vector<uint32_t> items)
+      : items_(std::move(items)) {}
+
+  size_t size() const { return items_.size(); }
+
+  // Works until all items are taken.
+  void Work(const std::function<void(uint32_t)>& work) {
+    for (size_t i; (i = next_++) < items_.size();) {
+      work(items_[i]);
+      std::lock_guard<std::mutex> lock(mu_);
+      if (++finished_ == items_.size()) all_.NotifyAll();
+    }
+  }
+  // Waits until work has returned for all.
+  void Wait() {
+    std::unique_lock<std::mutex> lock(mu_);
+    all_.Wait(lock, [this]() { return finished_ == items_.size(); });
+  }
+
+ private:
+  const std::vector<uint32_t> items_;
+  std::atomic<size_t> next_{0};
+  std::mutex mu_;
+  Condition all_;
+  size_t finished_ = 0;  // guarded by mu_
+};
 
 }  // namespace
 
@@ -55,13 +87,67 @@ void BatchPipeline::Produce() {
         return decoder_->Decode(slots, count, batch.get());
       });
     };
-    job.done = [this, batch]() {
-      around_.buffered(batch->pixel_bytes, 1);
-      queue_.Finished(batch.get());
-    };
+    job.done = [this, batch]() { Decoded(batch); };
     queue_.Push(std::move(batch), /*decoding=*/true);
     work_.Add(std::move(job), around_.runner);
   }
+}
+
+void BatchPipeline::Finished(PendingBatch* batch) {
+  around_.buffered(batch->pixel_bytes, 1);
+  queue_.Finished(batch);
+}
+
+bool BatchPipeline::Stays(const PendingBatch& batch) const {
+  if (message_.skip_errors) return false;
+  if (message_.round_batch &&
+      batch.slots.size() < static_cast<size_t>(message_.batch_size)) {
+    return false;
+  }
+  return std::none_of(batch.slots.begin(), batch.slots.end(), IsBad);
+}
+
+// What is mixed ahead is there when it is asked for.
+void BatchPipeline::Decoded(const std::shared_ptr<PendingBatch>& batch) {
+  const BatchMixer* const mixer = decoder_->config().mixer.get();
+  std::vector<uint32_t> items;
+  if (mixer == nullptr || !mixer->mixes() || !Stays(*batch) ||
+      !mixer->Begin(decoder_->allocator(), batch.get(), &items).ok()) {
+    return Finished(batch.get());  // an error comes again where it is told
+  }
+  batch->pixel_bytes += static_cast<int64_t>(batch->mixed.bytes());
+  WorkQueue::Job job;
+  job.costs.assign(items.size(), 2 * batch->mixed.row_bytes());
+  job.work = [mixer, batch, items = std::move(items)](const uint32_t* some,
+                                                      size_t count) {
+    const double begun = MonotonicSeconds();
+    for (size_t i = 0; i < count; ++i) mixer->Mix(items[some[i]], batch.get());
+    batch->decode_nanos +=
+        static_cast<int64_t>((MonotonicSeconds() - begun) * 1e9);
+  };
+  job.done = [this, batch]() { Finished(batch.get()); };
+  work_.Add(std::move(job), around_.runner, /*first=*/true);
+}
+
+// The caller's thread works too, so that it waits for none that has not begun.
+Status BatchPipeline::MixNow(PendingBatch* batch) {
+  const BatchMixer* const mixer = decoder_->config().mixer.get();
+  if (mixer == nullptr || !batch->blends.empty()) return OkStatus();
+  std::vector<uint32_t> items;
+  LIQUID_RETURN_IF_ERROR(mixer->Begin(decoder_->allocator(), batch, &items));
+  if (items.empty()) return OkStatus();
+  auto shared = std::make_shared<SharedItems>(std::move(items));
+  const auto work = [mixer, batch](uint32_t item) { mixer->Mix(item, batch); };
+  WorkQueue::Job help;
+  const auto threads = std::max<int64_t>(around_.parallelism(), 1);
+  help.costs.assign(std::min(shared->size(), static_cast<size_t>(threads)) - 1,
+                    kClaimCost);
+  help.work = [shared, work](const uint32_t*, size_t) { shared->Work(work); };
+  help.done = []() {};
+  work_.Add(std::move(help), around_.runner, /*first=*/true);
+  shared->Work(work);
+  shared->Wait();
+  return OkStatus();
 }
 
 Status BatchPipeline::Next(const Caller& caller, Batch* next) {
@@ -123,6 +209,7 @@ Status BatchPipeline::Deliver(PendingBatch* batch,
     LIQUID_RETURN_IF_ERROR(
         FillUp(allocator, batch, static_cast<size_t>(message_.batch_size)));
   }
+  LIQUID_RETURN_IF_ERROR(MixNow(batch));
   return BuildOutputs(*features_, message_.ragged, allocator, batch, outputs);
 }
 

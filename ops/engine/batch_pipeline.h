@@ -15,6 +15,7 @@
 #include "ops/core/status.h"
 #include "ops/engine/batch_assembler.h"
 #include "ops/engine/batch_decoder.h"
+#include "ops/engine/batch_mixer.h"
 #include "ops/engine/batch_queue.h"
 #include "ops/engine/batch_repair.h"
 #include "ops/engine/record_block.h"
@@ -98,6 +99,11 @@ class BatchPipeline {
 
  private:
   void PushEnd(const Status& status, std::shared_ptr<PendingBatch> batch);
+  void Decoded(const std::shared_ptr<PendingBatch>& batch);
+  void Finished(PendingBatch* batch);
+  // Whether a decoded batch is delivered as it is.
+  bool Stays(const PendingBatch& batch) const;
+  Status MixNow(PendingBatch* batch);
   // These need mu_.
   Status Deliver(PendingBatch* batch, std::vector<Output>* outputs);
   void Report(const PendingBatch& batch, BatchReport report);

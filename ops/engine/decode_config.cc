@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/engine/batch_mixer.h"
 #include "ops/image/recipe_text.h"
 
 namespace liquid {
@@ -65,6 +66,56 @@ Status CheckErasing(const Recipe& recipe, const FinishSpec& spec) {
   return InvalidArgument(
       "RandomErasing must have one value, or one for each of the " +
       std::to_string(spec.channels) + " channels");
+}
+
+// Leaves to a mixer what follows the decoding of the image: `pixel`, whose
+// number is `number`, then has its stored numbers.
+Status LeaveToMixer(const RecipeText& text, const OutputFeature& feature,
+                    const FinishSpec& spec, size_t number, PixelFeature* pixel,
+                    MixerConfig* mixer) {
+  mixer->pixel = number;
+  mixer->height = pixel->height;
+  mixer->width = pixel->width;
+  mixer->dtype = feature.dtype;
+  mixer->shape = pixel->shape;
+  mixer->finish = spec;
+  mixer->erasing = text.recipe.erasing;
+  if (spec.type == spec.stored) {
+    return InvalidArgument("Mix needs images of floating-point numbers");
+  }
+  FinishSpec plain;
+  plain.stored = plain.type = spec.stored;
+  plain.channels = spec.channels;
+  Finisher finisher;
+  LIQUID_RETURN_IF_ERROR(Finisher::Create(plain, &finisher));
+  pixel->dtype =
+      spec.stored == PixelType::kUint16 ? DType::kUint16 : DType::kUint8;
+  pixel->shape = {pixel->height, pixel->width,
+                  static_cast<int64_t>(spec.channels)};
+  pixel->maker = std::make_shared<const ImageMaker>(
+      text.recipe, std::move(finisher), /*mask=*/false);
+  return OkStatus();
+}
+
+Status CheckMix(const DecodeMessage& a, const MixStep& mix) {
+  if (!mix.mixes()) return OkStatus();
+  const bool image = std::find(a.features.begin(), a.features.end(), "image") !=
+                     a.features.end();
+  if (image && !a.ragged && a.box_columns.empty()) return OkStatus();
+  return InvalidArgument(
+      "Mix needs image among features, of one size, and no box_columns");
+}
+
+// A label of one class, as numbers for each.
+Status ConfigureMixedLabel(const MixStep& mix, OutputFeature* feature) {
+  if (feature->dtype != DType::kFloat32 || feature->label_size < 1) {
+    return InvalidArgument(
+        "with Mix, output_types of label must be float32 and its "
+        "output_shapes [batch, classes]");
+  }
+  feature->smoothed =
+      Smoothed(mix.smoothing, static_cast<size_t>(feature->label_size));
+  return OkStatus();
 }
 
 // The pixels of the image, or of a mask.
@@ -192,6 +243,10 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
   config->ragged = a.ragged;
   RecipeText text;
   LIQUID_RETURN_IF_ERROR(ParseRecipe(a.recipe, &text));
+  LIQUID_RETURN_IF_ERROR(CheckMix(a, text.mix));
+  MixerConfig mixer;
+  mixer.step = text.mix;
+  mixer.seed = static_cast<uint64_t>(a.seed);
   text.recipe.seed = static_cast<uint64_t>(a.seed);
   config->recipe = text.recipe;
   config->limits.max_pixels = static_cast<uint64_t>(a.max_pixels);
@@ -231,6 +286,12 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
       LIQUID_RETURN_IF_ERROR(
           ConfigurePixels(a, mean, text, feature, mask, shape, &pixel));
       feature.pixel = static_cast<int>(config->pixels.size());
+      if (!mask && text.mix.mixes()) {
+        const FinishSpec spec = pixel.spec();
+        LIQUID_RETURN_IF_ERROR(LeaveToMixer(
+            text, feature, spec, config->pixels.size(), &pixel, &mixer));
+        feature.mixed = true;
+      }
       config->pixels.push_back(std::move(pixel));
     } else if (feature.name == "label") {
       types = {DType::kInt64, DType::kFloat32};
@@ -241,6 +302,13 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
               "output_shapes of a float32 label must be [batch, size]");
         }
       }
+      if (text.mix.given) {
+        LIQUID_RETURN_IF_ERROR(ConfigureMixedLabel(text.mix, &feature));
+      }
+    } else if (feature.name == "partner" && text.mix.given) {
+      types = {DType::kInt32};
+    } else if (feature.name == "lam" && text.mix.given) {
+      types = {DType::kFloat32};
     } else if (feature.name == "id" || feature.name == "orientation") {
       types = {DType::kInt64};
     } else if (feature.name == "window" || feature.name == "size" ||
@@ -258,14 +326,19 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
       return InvalidArgument(
           "features (\"" + feature.name +
           "\") must be image, label, id, format, orientation, window, "
-          "mirrored, size, affine, bytes, example, num_boxes, or one of masks "
-          "or box_columns");
+          "mirrored, size, affine, bytes, example, num_boxes, with Mix partner "
+          "or lam, or one of masks or box_columns");
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return InvalidArgument("output_types of " + feature.name + " (" +
                              NameOf(feature.dtype) + ") does not fit it");
     }
     features->push_back(std::move(feature));
+  }
+  if (text.mix.given) {
+    auto made = std::make_shared<BatchMixer>();
+    LIQUID_RETURN_IF_ERROR(BatchMixer::Create(std::move(mixer), made.get()));
+    config->mixer = std::move(made);
   }
   return ConfigureBoxes(a, &config->boxes);
 }

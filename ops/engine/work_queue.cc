@@ -13,7 +13,7 @@ constexpr int kClaimsInTurn = 64;
 
 }  // namespace
 
-void WorkQueue::Add(Job job, const Runner& runner) {
+void WorkQueue::Add(Job job, const Runner& runner, bool first) {
   auto state = std::make_shared<State>();
   state->job = std::move(job);
   const std::vector<uint64_t>& costs = state->job.costs;
@@ -35,7 +35,7 @@ void WorkQueue::Add(Job job, const Runner& runner) {
   int started = 0;
   {
     std::lock_guard<std::mutex> lock(mu_);
-    jobs_.push_back(std::move(state));
+    jobs_.insert(first ? jobs_.begin() : jobs_.end(), std::move(state));
     const int room = std::max(1, most_workers_()) - workers_;
     started = static_cast<int>(
         std::min<uint64_t>(claims, static_cast<uint64_t>(std::max(0, room))));

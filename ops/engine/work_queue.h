@@ -40,8 +40,9 @@ class WorkQueue {
   WorkQueue(std::function<int()> most_workers, uint64_t claim_cost)
       : most_workers_(std::move(most_workers)), claim_cost_(claim_cost) {}
 
-  // Adds a job and starts workers on `runner`. O(items * log items).
-  void Add(Job job, const Runner& runner);
+  // Adds a job and starts workers on `runner`. `first`: before all others,
+  // behind which it would wait. O(items * log items).
+  void Add(Job job, const Runner& runner, bool first = false);
   // Leaves the items that no worker has yet; their jobs are never done.
   void Cancel();
   // Waits until no worker is left.

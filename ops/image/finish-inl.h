@@ -122,6 +122,20 @@ LIQUID_FINISH_TARGET void RoundAll(const float* in, size_t n, Out* out) {
   for (; i < n; ++i) Round(in[i], &out[i]);
 }
 
+template <typename Out>
+LIQUID_FINISH_TARGET void MixAll(const float* a, const float* b, float share,
+                                 float rest, size_t n, Out* out) {
+  size_t i = 0;
+  for (; i + kFinishPeriod <= n; i += kFinishPeriod) {
+    float values[kFinishPeriod];
+    for (size_t k = 0; k < kFinishPeriod; ++k) {
+      values[k] = a[i + k] * share + b[i + k] * rest;
+    }
+    RoundBlock(values, out + i);
+  }
+  for (; i < n; ++i) Round(a[i] * share + b[i] * rest, &out[i]);
+}
+
 template <size_t kChannels, typename In>
 LIQUID_FINISH_TARGET void SplitPixels(const In* __restrict in, size_t pixels,
                                       In* __restrict out) {
@@ -152,7 +166,8 @@ constexpr FinishLoops<In> LoopsOf() {
 
 constexpr FinishKernels KernelsOf() {
   return {LoopsOf<uint8_t>(), LoopsOf<uint16_t>(), RoundAll<Half>,
-          RoundAll<Brain>};
+          RoundAll<Brain>,    MixAll<float>,       MixAll<Half>,
+          MixAll<Brain>};
 }
 
 }  // namespace

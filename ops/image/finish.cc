@@ -145,22 +145,20 @@ void Finisher::Write(const T* row, size_t n, const float* mean,
 
 template <typename T>
 void Finisher::WriteRow(const T* row, size_t height, size_t width, size_t y,
-                        bool mirrored, T* scratch, uint8_t* image) const {
+                        bool mirrored, T* scratch, const Place& place) const {
   const size_t channels = spec_.channels;
   const size_t values = width * channels;
-  const size_t bytes = BytesOf(spec_.type);
   const FinishLoops<T>& loops = LoopsFor(*kernels_, T());
   const bool whole = !planes_.empty();
   const size_t step = whole ? kFinishPeriod : 0;
   if (!spec_.channels_first) {
-    uint8_t* const out = image + y * values * bytes;
-    if (mirrored && copies()) return MirrorTo(row, width, out);
+    if (mirrored && copies()) return MirrorTo(row, width, place.first);
     if (mirrored) {
       MirrorTo(row, width, reinterpret_cast<uint8_t*>(scratch));
       row = scratch;
     }
     return Write(row, values, whole ? &planes_[y * values] : means_.data(),
-                 step, stds_.data(), out);
+                 step, stds_.data(), place.first);
   }
   if (mirrored) {
     MirrorTo(row, width, reinterpret_cast<uint8_t*>(scratch));
@@ -169,22 +167,37 @@ void Finisher::WriteRow(const T* row, size_t height, size_t width, size_t y,
   T* const split = scratch + values;
   loops.split(row, width, channels, split);
   for (size_t c = 0; c < channels; ++c) {
-    const size_t at = (c * height + y) * width;
-    Write(split + c * width, width,
-          whole ? &planes_[at] : &means_[c * kFinishPeriod], step,
-          &stds_[c * kFinishPeriod], image + at * bytes);
+    Write(
+        split + c * width, width,
+        whole ? &planes_[(c * height + y) * width] : &means_[c * kFinishPeriod],
+        step, &stds_[c * kFinishPeriod], place.first + c * place.plane);
   }
+}
+
+void Finisher::WriteAny(const void* row, size_t height, size_t width, size_t y,
+                        bool mirrored, void* scratch,
+                        const Place& place) const {
+  if (spec_.stored == PixelType::kUint16) {
+    return WriteRow(static_cast<const uint16_t*>(row), height, width, y,
+                    mirrored, static_cast<uint16_t*>(scratch), place);
+  }
+  WriteRow(static_cast<const uint8_t*>(row), height, width, y, mirrored,
+           static_cast<uint8_t*>(scratch), place);
 }
 
 void Finisher::Row(const void* row, size_t height, size_t width, size_t y,
                    bool mirrored, void* scratch, void* image) const {
-  if (spec_.stored == PixelType::kUint16) {
-    return WriteRow(static_cast<const uint16_t*>(row), height, width, y,
-                    mirrored, static_cast<uint16_t*>(scratch),
-                    static_cast<uint8_t*>(image));
-  }
-  WriteRow(static_cast<const uint8_t*>(row), height, width, y, mirrored,
-           static_cast<uint8_t*>(scratch), static_cast<uint8_t*>(image));
+  const size_t bytes = BytesOf(spec_.type);
+  const size_t of_row = spec_.channels_first ? width : width * spec_.channels;
+  WriteAny(row, height, width, y, mirrored, scratch,
+           {static_cast<uint8_t*>(image) + y * of_row * bytes,
+            height * width * bytes});
+}
+
+void Finisher::FloatRow(const void* row, size_t height, size_t width, size_t y,
+                        void* scratch, float* out) const {
+  WriteAny(row, height, width, y, /*mirrored=*/false, scratch,
+           {reinterpret_cast<uint8_t*>(out), width * sizeof(float)});
 }
 
 void Finisher::Round(const float* values, size_t n, uint8_t* out) const {
@@ -195,6 +208,21 @@ void Finisher::Round(const float* values, size_t n, uint8_t* out) const {
       return kernels_->round_to_brain(values, n, reinterpret_cast<Brain*>(out));
     default:
       std::memcpy(out, values, n * sizeof(float));
+  }
+}
+
+void Finisher::Mix(const float* a, const float* b, float share, float rest,
+                   size_t n, uint8_t* out) const {
+  switch (spec_.type) {
+    case PixelType::kFloat16:
+      return kernels_->mix_to_half(a, b, share, rest, n,
+                                   reinterpret_cast<Half*>(out));
+    case PixelType::kBfloat16:
+      return kernels_->mix_to_brain(a, b, share, rest, n,
+                                    reinterpret_cast<Brain*>(out));
+    default:
+      return kernels_->mix_to_float(a, b, share, rest, n,
+                                    reinterpret_cast<float*>(out));
   }
 }
 

@@ -70,21 +70,40 @@ class Finisher {
   void Row(const void* row, size_t height, size_t width, size_t y,
            bool mirrored, void* scratch, void* image) const;
 
+  // Row `y` by itself, of a type of float32: channels together, or one after
+  // the other.
+  void FloatRow(const void* row, size_t height, size_t width, size_t y,
+                void* scratch, float* out) const;
+
   // Puts values that need no more than to be rounded, channels last, into `n`
   // pixels from (y, x) on. Requires a floating-point type.
   void Put(const float* values, size_t height, size_t width, size_t y, size_t x,
            size_t n, void* image) const;
 
+  // Writes `n` such values where they belong; or first mixes two of them, in
+  // float32, each product and the sum rounded. Require a floating-point type.
+  void Round(const float* values, size_t n, uint8_t* out) const;
+  void Mix(const float* a, const float* b, float share, float rest, size_t n,
+           uint8_t* out) const;
+
  private:
+  // Where a row goes: its first value, and the bytes between channels that lie
+  // one after the other.
+  struct Place {
+    uint8_t* first;
+    size_t plane;
+  };
+
   template <typename T>
   void MirrorTo(const T* row, size_t width, uint8_t* out) const;
   template <typename T>
   void Write(const T* row, size_t n, const float* mean, size_t mean_step,
              const float* std, uint8_t* out) const;
-  void Round(const float* values, size_t n, uint8_t* out) const;
   template <typename T>
   void WriteRow(const T* row, size_t height, size_t width, size_t y,
-                bool mirrored, T* scratch, uint8_t* image) const;
+                bool mirrored, T* scratch, const Place& place) const;
+  void WriteAny(const void* row, size_t height, size_t width, size_t y,
+                bool mirrored, void* scratch, const Place& place) const;
 
   FinishSpec spec_;
   const FinishKernels* kernels_ = nullptr;

@@ -31,6 +31,11 @@ struct Brain {
 template <typename Out>
 using RoundLoop = void (*)(const float* in, size_t n, Out* out);
 
+// out[i] = a[i] * share + b[i] * rest, each rounded to float32; then to even.
+template <typename Out>
+using MixLoop = void (*)(const float* a, const float* b, float share,
+                         float rest, size_t n, Out* out);
+
 template <typename In>
 struct FinishLoops {
   FinishLoop<In, float> to_float;
@@ -45,6 +50,9 @@ struct FinishKernels {
   FinishLoops<uint16_t> words;
   RoundLoop<Half> round_to_half;
   RoundLoop<Brain> round_to_brain;
+  MixLoop<float> mix_to_float;
+  MixLoop<Half> mix_to_half;
+  MixLoop<Brain> mix_to_brain;
 };
 
 extern const FinishKernels kFinishPlain;

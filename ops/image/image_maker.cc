@@ -158,7 +158,7 @@ Status ImageMaker::Make(const SamplePlan& plan, StoredImage* image,
   LIQUID_RETURN_IF_ERROR(spec.stored == PixelType::kUint16
                              ? MakeOf<uint16_t>(plan, image, scratch, out)
                              : MakeOf<uint8_t>(plan, image, scratch, out));
-  if (mask_ || !plan.erasure.any()) return OkStatus();
+  if (mask_ || finisher_.copies() || !plan.erasure.any()) return OkStatus();
   return Erase(plan, scratch, out);
 }
 

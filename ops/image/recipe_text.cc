@@ -304,6 +304,31 @@ void ReadErasing(Line* line, ErasingStep* erasing) {
   if (!erasing->noise) erasing->values = ReadFloats(line, "value", -3e38);
 }
 
+void ReadMix(Line* line, MixStep* mix) {
+  mix->given = true;
+  for (const auto& [key, alpha] :
+       {std::pair("mixup", &mix->mixup), std::pair("cutmix", &mix->cutmix)}) {
+    *alpha = line->Number(key, 0, 100);
+    if (*alpha > 0 && *alpha < .01) {
+      line->Fail(std::string(key) + " must be 0, or at least .01");
+    }
+  }
+  mix->chance = ReadChance(line);
+  mix->cut = static_cast<uint64_t>(line->Number("switch", 0, 1) * 4294967296.0);
+  mix->smoothing = line->Number("label_smoothing", 0, 1);
+  if (line->Take("mode", "pair")) {
+    mix->mode = MixStep::Mode::kPair;
+  } else if (line->Take("mode", "elem")) {
+    mix->mode = MixStep::Mode::kElem;
+  } else if (!line->Take("mode", "batch")) {
+    line->Fail("mode must be batch, pair or elem");
+  }
+  if (!line->Has("members")) return;
+  for (const double member : line->Numbers("members", 0, kMostSide)) {
+    mix->members.push_back(static_cast<uint32_t>(member));
+  }
+}
+
 }  // namespace
 
 Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
@@ -326,6 +351,7 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
     kSolarize,
     kNormalize,
     kErasing,
+    kMix,
     kChannelsFirst,
     kEnd
   };
@@ -410,6 +436,7 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
          recipe.erase = ReadChance(line);
          ReadErasing(line, &recipe.erasing);
        }},
+      {kMix, "Mix", [&](Place, Line* line) { ReadMix(line, &text->mix); }},
       {kChannelsFirst, "ChannelsFirst",
        [&](Place, Line*) { text->channels_first = true; }}};
   size_t next = 0;

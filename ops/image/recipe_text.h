@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/image/mix.h"
 #include "ops/image/recipe.h"
 
 namespace liquid {
@@ -23,6 +24,7 @@ struct RecipeText {
   Recipe recipe;  // its seed is not set
   std::vector<float> mean;
   std::vector<float> std;
+  MixStep mix;
   bool channels_first = false;
 };
 

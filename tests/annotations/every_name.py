@@ -105,6 +105,7 @@ def images() -> Sequence[transforms.Step]:
     transforms.Normalize(mean, std),
     transforms.RandomErasing(0.25, value="noise"),
     transforms.RandomErasing(value=(0.1, 0.2, 0.3)),
+    transforms.Mix(mixup=0.2, cutmix=0, mode="pair"),
     transforms.Cast(tf.bfloat16),
     transforms.Cast("float16"),
     transforms.Cast(np.float32),

@@ -138,6 +138,22 @@ _CASES = {
       ]
     },
   ),
+  "mixed": _Case(
+    "jpeg",
+    options={
+      "transforms": [
+        transforms.RandomResizedCrop(24),
+        transforms.Normalize((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)),
+        transforms.RandomErasing(0.5),
+        transforms.Mix(mode="elem"),
+        transforms.Cast("bfloat16"),
+      ],
+      "features": ["image", "label", "partner", "lam"],
+    },
+  ),
+  "smoothed_samples": _Case(
+    "unequal", None, {"transforms": [transforms.Mix(mixup=0, cutmix=0)]}
+  ),
   "draft": _Case(
     "jpeg", options={"transforms": [transforms.Resize((20, 20), draft=True)]}
   ),

@@ -123,6 +123,23 @@ TEST(WorkQueueTest, AWorkerGoesOnWithTheNextJob) {
   EXPECT_EQ(shelf.size(), 0u);
 }
 
+TEST(WorkQueueTest, AJobMayGoBeforeAllOthers) {
+  Shelf shelf;
+  Log first, second, third;
+  WorkQueue queue([]() { return 1; }, 1);
+  queue.Add(first.Job({1, 1}), shelf.runner());
+  queue.Add(second.Job({1, 1}), shelf.runner());
+  const WorkQueue::Runner runner = shelf.runner();
+  WorkQueue::Job job = third.Job({1});
+  job.done = [&]() {
+    ++third.done;
+    EXPECT_EQ(first.done + second.done, 0);
+  };
+  queue.Add(std::move(job), runner, /*first=*/true);
+  shelf.RunAll();
+  EXPECT_EQ(first.done + second.done + third.done, 3);
+}
+
 TEST(WorkQueueTest, AWorkerGivesItsThreadBackNowAndThen) {
   Shelf shelf;
   Log log;
