@@ -77,8 +77,8 @@ def measure(epochs: int, **arguments: Any) -> dict[str, Any]:
 def apply_recipe(recipe: Recipe, image: tf.Tensor) -> tf.Tensor:
   """Applies a recipe as a user of stock TensorFlow would write it.
 
-  `Orient`, `Rotate`, policies, `GaussianBlur` and `RandomErasing` are left out: there is
-  no op for them, which is in the peer's favour. Random steps draw their own numbers.
+  `Orient`, `Rotate`, policies, `GaussianBlur` and `RandomErasing` are left out: there
+  is no op for them, which is in the peer's favour. Random steps draw their own numbers.
 
   Args:
     recipe: of the images.

@@ -111,6 +111,12 @@ void BatchMixer::Mix(uint32_t item, PendingBatch* batch) const {
   }
 }
 
+void BatchMixer::End(PendingBatch* batch) const {
+  Array& pixels = batch->pixels[config_.pixel];
+  batch->pixel_bytes -= static_cast<int64_t>(pixels.bytes());
+  pixels = Array();
+}
+
 void BatchMixer::Write(const Blend& blend, const float* own, const float* other,
                        size_t y, uint8_t* image) const {
   const FinishSpec& spec = finisher_.spec();

@@ -47,6 +47,9 @@ class BatchMixer {
   // Makes the images of an item and of its partner; different items in
   // parallel.
   void Mix(uint32_t item, PendingBatch* batch) const;
+  // Gives back the memory of the images as they were decoded, once Mix has
+  // returned for all items.
+  void End(PendingBatch* batch) const;
 
  private:
   class Row;

@@ -125,7 +125,10 @@ void BatchPipeline::Decoded(const std::shared_ptr<PendingBatch>& batch) {
     batch->decode_nanos +=
         static_cast<int64_t>((MonotonicSeconds() - begun) * 1e9);
   };
-  job.done = [this, batch]() { Finished(batch.get()); };
+  job.done = [this, mixer, batch]() {
+    mixer->End(batch.get());
+    Finished(batch.get());
+  };
   work_.Add(std::move(job), around_.runner, /*first=*/true);
 }
 
@@ -147,6 +150,7 @@ Status BatchPipeline::MixNow(PendingBatch* batch) {
   work_.Add(std::move(help), around_.runner, /*first=*/true);
   shared->Work(work);
   shared->Wait();
+  mixer->End(batch);
   return OkStatus();
 }
 
