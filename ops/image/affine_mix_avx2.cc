@@ -75,8 +75,8 @@ LIQUID_AVX2 inline __m256d AcrossRows(const uint8_t* first, size_t stride,
 }
 
 template <size_t kSide>
-LIQUID_AVX2 inline void MixInner(const AffineSource<uint8_t, 3>& source,
-                                 const RowPlaces& places, size_t begin,
+LIQUID_AVX2 inline void MixInner(const AffineSource<uint8_t, 3> source,
+                                 const RowPlaces places, size_t begin,
                                  size_t end, uint8_t* out) {
   constexpr ptrdiff_t kBefore = kSide / 2 - 1;
   for (size_t i = begin; i < end; ++i) {

@@ -46,7 +46,7 @@ bool FitsFixedPoint(const Affine& map, size_t height, size_t width) {
 
 // Pixels next to each other, all of which are found in the source.
 template <size_t kChannels>
-LIQUID_INLINE void CopySteps(const AffineSource<uint8_t, kChannels>& source,
+LIQUID_INLINE void CopySteps(const AffineSource<uint8_t, kChannels> source,
                              int64_t x, int64_t y, int64_t xx, int64_t yx,
                              int64_t count, uint8_t* out) {
   int64_t i = 0;
