@@ -32,6 +32,7 @@ is the shorter side, as in torchvision.
 | `Ragged()` | `dataset` | images of unequal size in a batch |
 | `Seed(n)` | `dataset` | the chance of the steps, apart from the order |
 
+`Views([steps, steps])`, in place of the list, gives several views of each image.
 `Boxes(pad=100)` is no step: among the `features` of `dataset` it gives the boxes, which
 follow all steps.
 """
@@ -80,12 +81,14 @@ __all__ = [
   "Step",
   "ThreeAugment",
   "TrivialAugmentWide",
+  "Views",
 ]
 
 _INTERPOLATIONS = ("bilinear", "bicubic", "nearest")
 _MOST_PAD = 1 << 20
 _MOST_VALUE = 65535
 _MOST_RATIO = 1000
+_MOST_VIEWS = 256
 _FLOATS = ("float32", "float16", "bfloat16")
 _MOST_SIGMA = 1000
 # Of a policy: operations one after the other, and magnitudes.
@@ -992,8 +995,8 @@ class Seed(Step):
 
   Two datasets of one seed have one order, and their steps draw the same numbers, so a
   sample has the same window and is mirrored in both, whatever their sizes. With a
-  `Seed` in one of them their order stays the same, and the windows are others: two
-  views of each image.
+  `Seed` in one of them their order stays the same, and the windows are others. For
+  several views of each image give `Views`.
 
   Attributes:
     seed: any 64-bit number.
@@ -1003,6 +1006,45 @@ class Seed(Step):
 
   def __post_init__(self) -> None:
     seed_bits(self.seed, "Seed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Views(metaclass=_Documented):
+  """Several views of each image, of one read and one decode: as `transforms`.
+
+  `transforms=Views([crop] * 2 + [small] * 6)`, of lists of steps `crop` and `small`,
+  makes a batch's "image" a tuple of eight arrays, each [n, height, width, c] of its
+  view's size, type and layout. View 0 is what `transforms=crop` gives. What the steps
+  of each other view leave to chance is drawn for itself.
+
+  With `as_samples`, views are samples of the batch instead (repeated augmentation):
+  of n images with 3 views [3 * n, height, width, c], those of an image one after
+  another, beside its label and all else of it three times.
+
+  Attributes:
+    recipes: a list of steps for each view, at most 256.
+    as_samples: whether all views are one array; of one size, type and layout.
+
+  Raises:
+    ValueError: an attribute is wrong; the message names it.
+  """
+
+  recipes: Sequence[Sequence[Step]]
+  as_samples: bool = dataclasses.field(default=False, kw_only=True)
+
+  def __post_init__(self) -> None:
+    try:
+      recipes = tuple(tuple(steps) for steps in self.recipes)
+    except TypeError:
+      recipes = ()
+    if not 1 <= len(recipes) <= _MOST_VIEWS:
+      raise WrongArgument(
+        "Views",
+        self.recipes,
+        f"must be a list of 1 to {_MOST_VIEWS} views, each a list of steps: "
+        "Views([steps] * 2)",
+      )
+    object.__setattr__(self, "recipes", recipes)
 
 
 @dataclasses.dataclass(frozen=True)

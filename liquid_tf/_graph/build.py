@@ -30,7 +30,7 @@ def build(arguments: Arguments) -> tf.data.Dataset:
     ragged = made.own_size or recipe.ragged
     batches = stages.unbatched(batches, ragged, recipe.channels_first)
     if arguments.on_error == "raise" and arguments.steps is None:
-      batches = stages.CountedDataset(batches, blocks.samples)
+      batches = stages.CountedDataset(batches, blocks.samples * recipe.repeats)
   if arguments.shard[1] > 1:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = (

@@ -16,7 +16,7 @@ from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._tensorflow import do_not_convert
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
-from liquid_tf.transforms import Boxes, Step
+from liquid_tf.transforms import Boxes, Step, Views
 
 
 @do_not_convert
@@ -31,7 +31,7 @@ def dataset(
   cache: int | str | Cache = "auto",
   fidelity: Fidelity = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
-  transforms: Sequence[Step] = (),
+  transforms: Sequence[Step] | Views = (),
   features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
   shard: Shard = (0, 1),
@@ -92,7 +92,7 @@ def dataset(
       `shuffle`; an epoch reads whole records as pcr, and with "auto" `fidelity` is a
       number or None. See docs/profile.md.
     transforms: what happens to images while they are decoded: steps of
-      `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()].
+      `liquid_tf.transforms`, such as [RandomCrop(224), Mirror()]; or `Views`.
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict. `decode_and_batch` lists names, shapes and dtypes; without
       "image" and "mask" nothing is decoded. `Boxes` among them gives boxes and

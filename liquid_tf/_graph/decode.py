@@ -16,7 +16,7 @@ from liquid_tf._pipeline import decoding as _decoding
 from liquid_tf._pipeline.decoding import Decoding
 from liquid_tf._pipeline.features import pixel_features
 from liquid_tf._pipeline.tuning import Tuning
-from liquid_tf.transforms import Boxes, Step
+from liquid_tf.transforms import Boxes, Step, Views
 
 
 class DecodeBatchDataset(tf.data.Dataset):
@@ -63,7 +63,7 @@ def decode_and_batch(
   blocks: tf.data.Dataset,
   *,
   features: Sequence[str | Boxes] | None = None,
-  transforms: Sequence[Step] = (),
+  transforms: Sequence[Step] | Views = (),
   last_batch: str = "short",
   decode: str = "cpu",
   on_error: str = "raise",
@@ -87,7 +87,7 @@ def decode_and_batch(
       float64, bool or string, or [n, k] float32. `Boxes` among the names gives several,
       which follow the image.
     transforms: what happens to images while they are decoded: steps of
-      `liquid_tf.transforms`. Random ones need shuffled blocks.
+      `liquid_tf.transforms`, or `Views`. Random ones need shuffled blocks.
     last_batch: what happens to a last batch of fewer samples: "short" gives it as it
       is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
       does not count them. `interleave` can leave it out.
@@ -133,7 +133,7 @@ def decode_and_batch(
       made.columns.as_dict,
       made.columns.recipe,
       tf.as_dtype(image.dtype),
-      [made.samples, *(made.columns.sizes.one or (0, 0)), image.channels],
+      [made.samples, *(made.columns.sizes[0].one or (0, 0)), image.channels],
       limits.pixels,
       Join(made.columns).of,
     )

@@ -16,7 +16,7 @@ from liquid_tf._pipeline.spec import Spec
 from liquid_tf._store.schema import LISTS
 from liquid_tf.errors import RecordError
 
-Value = np.ndarray | RaggedArray
+Value = np.ndarray | RaggedArray | tuple[np.ndarray, ...]
 
 
 class Batches:
@@ -57,9 +57,9 @@ class Batches:
       planar: whether the channels of images that are ragged come before their rows.
     """
     values = self._values(batch)
-    count = len(next(iter(values.values())))
-    for i in range(count):
-      sample = {name: value[i] for name, value in values.items()}
+    first = next(iter(values.values()))
+    for i in range(len(first[0] if isinstance(first, tuple) else first)):
+      sample = {name: _of_sample(value, i) for name, value in values.items()}
       if planar and isinstance(values.get("image"), RaggedArray):
         sample["image"] = np.ascontiguousarray(sample["image"].transpose(2, 0, 1))
       yield self._in_structure(sample)
@@ -80,7 +80,22 @@ class Batches:
       if "source" in columns.places.needed:
         places = places + columns.places.begins[given["source"]]
       values |= {name: joined.of(places) for name, joined in columns.joined.items()}
-    return {name: values[name] for name in columns.wanted}
+    if columns.views:
+      values["image"] = tuple(given[name] for name in columns.views)
+    wanted = {name: values[name] for name in columns.wanted}
+    return wanted if columns.recipe.repeats == 1 else self._repeated(wanted)
+
+  def _repeated(self, values: dict[str, Value]) -> dict[str, Value]:
+    """The features of each view of each image."""
+    found, repeats = {}, self._columns.recipe.repeats
+    for name, value in values.items():
+      if name == "image" and self._columns.stacked:
+        found[name] = value.reshape(-1, *value.shape[2:])
+      elif isinstance(value, RaggedArray):
+        found[name] = value.repeated(repeats)
+      else:
+        found[name] = np.repeat(value, repeats, axis=0)
+    return found
 
   def _value(self, name: str, given: dict[str, Any]) -> Value:
     columns, value = self._columns, given[name]
@@ -133,3 +148,10 @@ class Batches:
     each = math.prod(spec.shape[1:])
     rows = found.counts // each
     return RaggedArray.of_lengths(values.reshape(-1, *spec.shape[1:]), rows)
+
+
+def _of_sample(value: Value, number: int) -> Any:
+  """Sample `number` of a batch's value, of each view."""
+  if isinstance(value, tuple):
+    return tuple(view[number] for view in value)
+  return value[number]

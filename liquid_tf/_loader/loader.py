@@ -31,7 +31,7 @@ from liquid_tf._store import schemes
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Boxes, Step
+from liquid_tf.transforms import Boxes, Step, Views
 
 _FACE = Face(Source, Draws, LoaderState)
 
@@ -136,7 +136,7 @@ class Loader:
         'a loader of samples with on_error="skip" has no len(): how many are left out '
         "is known when they are read"
       )
-    return self._draws.samples
+    return self._draws.samples * self._recipe.repeats
 
   def __enter__(self) -> "Loader":
     return self
@@ -368,7 +368,7 @@ def loader(
   cache: int | str | Cache = "auto",
   fidelity: int | Callable[[int, int], int] | Mapping[int, float] | None = None,
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None,
-  transforms: Sequence[Step] = (),
+  transforms: Sequence[Step] | Views = (),
   features: Sequence[str | Boxes] | None = None,
   decode: str = "cpu",
   shard: tuple[int, int] = (0, 1),
@@ -408,7 +408,7 @@ def loader(
       numbers with their shares.
     mix: of a dataset that was converted with `replicate`, the format to read each
       sample in.
-    transforms: steps of `liquid_tf.transforms`.
+    transforms: steps of `liquid_tf.transforms`, or `Views`.
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict.
     decode: "cpu". For "gpu" see `liquid_tf.gpu` and `dataset`.

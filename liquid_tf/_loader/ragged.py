@@ -32,6 +32,12 @@ class RaggedArray:
     np.cumsum(lengths, out=splits[1:])
     return cls(values, splits)
 
+  def repeated(self, times: int) -> "RaggedArray":
+    """Each row so often, one after another; of rows of values."""
+    rows = [row for row in self for _ in range(times)]
+    values = np.concatenate(rows) if rows else self.values
+    return RaggedArray.of_lengths(values, np.repeat(np.diff(self.row_splits), times))
+
   def __len__(self) -> int:
     return len(self.row_splits) - 1
 

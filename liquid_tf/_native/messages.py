@@ -162,6 +162,12 @@ format = Message(  # noqa: A001 - as the others.
   patience=(14, _number),
 )
 
+view = Message(
+  feature=(1, _text),
+  seed=(2, _number),
+  recipe=(3, _texts),
+)
+
 decode = Message(
   batch_size=(1, _number),
   seed=(2, _number),
@@ -182,4 +188,6 @@ decode = Message(
   skip_errors=(17, _flag),
   repeat_to_fill=(18, _flag),
   round_batch=(19, _flag),
+  views=(20, _messages),
+  stacked=(21, _flag),
 )

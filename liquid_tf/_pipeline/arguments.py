@@ -22,7 +22,7 @@ from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf._words import setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Boxes, Step
+from liquid_tf.transforms import Boxes, Step, Views
 
 if TYPE_CHECKING:
   import tensorflow as tf
@@ -56,7 +56,7 @@ class Arguments:
   cache: int | str | Cache = "auto"
   fidelity: Fidelity = None
   mix: str | Mapping[str, float] | Sequence[str | Mapping[str, float]] | None = None
-  transforms: Sequence[Step] = ()
+  transforms: Sequence[Step] | Views = ()
   features: Sequence[str | Boxes] | None = None
   decode: str = "cpu"
   shard: Shard = (0, 1)

@@ -25,7 +25,7 @@ from liquid_tf._pipeline.state import State
 from liquid_tf._pipeline.weighing import Read
 from liquid_tf._store import storage
 from liquid_tf._words import argument
-from liquid_tf.transforms import ChannelsFirst, Ragged, Step
+from liquid_tf.transforms import ChannelsFirst, Ragged, Step, Views
 
 # Reads under way: what a disk needs, and what hides a network's waiting. With reads of
 # 2 MiB, 128 bring 2.5 GB in a second over one that waits 100 ms.
@@ -69,7 +69,7 @@ class Planned:
   entry: Entry
 
   @property
-  def transforms(self) -> Sequence[Step]:
+  def transforms(self) -> Sequence[Step] | Views:
     """The steps of a batch, whose images may be of unequal size."""
     if not self.own_size or self.recipe.ragged:
       return self.arguments.transforms
@@ -111,7 +111,7 @@ def plan(face: Face, arguments: Arguments, **more: Any) -> Planned:
   if arguments.shard[1] > 1:
     whose = f"shard ({arguments.shard}) of {whose}"
   check_batches(draws, whose)
-  recipe = Recipe.parse(arguments.transforms)
+  recipe = Recipe.of(arguments.transforms)
   if arguments.batch_size is None and recipe.mixes:
     raise ValueError(
       f"transforms: {recipe.mix} needs batches to mix samples of, and "
@@ -121,6 +121,7 @@ def plan(face: Face, arguments: Arguments, **more: Any) -> Planned:
   rows = {source.name: source.rows for source in draws.sources}
   own_size = (
     arguments.batch_size is None
+    and not recipe.views
     and _has_pixels(arguments, draws)
     and _sizes.results(recipe, rows, check=False).one is None
   )

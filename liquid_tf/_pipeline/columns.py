@@ -25,7 +25,7 @@ class Columns:
     as_dict: whether under their names.
     decode: where images are decoded, as `decode_and_batch` takes it.
     recipe: of the images.
-    sizes: that it gives them.
+    sizes: that it gives them, those of each view.
     boxes: that follow the images.
     joined: features that samples' numbers tell, by name.
     places: these numbers.
@@ -36,7 +36,7 @@ class Columns:
   as_dict: bool
   decode: str
   recipe: Recipe
-  sizes: Sizes
+  sizes: tuple[Sizes, ...]
   boxes: BoxColumns
   joined: dict[str, Joined]
   places: Places
@@ -46,6 +46,7 @@ class Columns:
     """Names of the arrays."""
     elsewhere = {"image", *self.parsed, *self.joined} - self.pixels.keys()
     names = [name for name in self.wanted if name not in elsewhere]
+    names += self.views[1:]
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self.parsed)
     needed += list(STORED) if self.decode == "gpu" else []
@@ -60,18 +61,31 @@ class Columns:
   @property
   def flat(self) -> bool:
     """Whether pixels of unequal images come one after another."""
-    return bool(self.pixels) and self.sizes.one is None
+    return bool(self.pixels) and self.sizes[0].one is None
+
+  @functools.cached_property
+  def views(self) -> list[str]:
+    """Names of the arrays of the views of an image; none where it has but one."""
+    if "image" not in self.pixels or self.recipe.as_samples:
+      return []
+    return [f"image[{i}]" if i else "image" for i in range(len(self.recipe.views))]
+
+  @property
+  def stacked(self) -> bool:
+    """Whether the array of the image is [n, views, ...]."""
+    return self.recipe.repeats > 1 and "image" in self.pixels
 
   @property
   def pixel_bytes(self) -> float:
     """Bytes of the pixels of a sample on its way, on average."""
     found = 0.0
     for name, pixels in self.pixels.items():
-      size = value_bytes(self._dtype(name))
-      if name == "image" and self.recipe.mixes:
-        # Beside what they become lie images as they were decoded.
-        size += value_bytes(pixels.dtype)
-      found += self.sizes.pixels * pixels.channels * size
+      for recipe, sizes in zip(self.recipe.each, self.sizes):
+        size = value_bytes(_dtype(recipe, name, pixels))
+        if name == "image" and recipe.mixes:
+          # Beside what they become lie images as they were decoded.
+          size += value_bytes(pixels.dtype)
+        found += sizes.pixels * pixels.channels * size
     return found
 
   def specs(self, samples: int | None) -> list[Spec]:
@@ -84,11 +98,9 @@ class Columns:
     others = [name for name in self.wanted if name not in self.boxes.names]
     return _features.in_examples(self.manifest, others)
 
-  def _dtype(self, name: str) -> str:
-    stored = self.pixels[name].dtype
-    return self.recipe.dtype or stored if name == "image" else stored
-
   def _spec(self, name: str, samples: int | None) -> Spec:
+    if name in self.views:
+      return self._pixel_spec("image", samples, self.views.index(name))
     if name in self.pixels:
       return self._pixel_spec(name, samples)
     if name == "label":
@@ -103,11 +115,19 @@ class Columns:
     dtype, shape = _features.PLAIN[name]
     return Spec(dtype, [samples, *shape])
 
-  def _pixel_spec(self, name: str, samples: int | None) -> Spec:
+  def _pixel_spec(self, name: str, samples: int | None, view: int = 0) -> Spec:
+    recipe, sizes = self.recipe.each[view], self.sizes[view]
     channels = self.pixels[name].channels
+    dtype = _dtype(recipe, name, self.pixels[name])
     if self.flat:
-      return Spec(self._dtype(name), [None, channels])
-    shape = [*self.sizes.one, channels]
-    if name == "image" and self.recipe.channels_first:
-      shape = [channels, *self.sizes.one]
-    return Spec(self._dtype(name), [samples, *shape])
+      return Spec(dtype, [None, channels])
+    shape = [*sizes.one, channels]
+    if name == "image" and recipe.channels_first:
+      shape = [channels, *sizes.one]
+    outer = [samples, self.recipe.repeats] if self.stacked else [samples]
+    return Spec(dtype, [*outer, *shape])
+
+
+def _dtype(recipe: Recipe, name: str, pixels: _features.Pixels) -> str:
+  """Type of the pixels that a recipe gives of an image or a mask."""
+  return recipe.dtype or pixels.dtype if name == "image" else pixels.dtype

@@ -20,13 +20,14 @@ from liquid_tf._pipeline.draws import (
   mean_stored_bytes,
 )
 from liquid_tf._pipeline.recipe import Recipe
+from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, argument, said, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Boxes, Step
+from liquid_tf.transforms import Boxes, Step, Views
 
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
@@ -64,7 +65,7 @@ def make(
   sources: Sequence[Source],
   *,
   features: Sequence[str | Boxes] | None,
-  transforms: Sequence[Step],
+  transforms: Sequence[Step] | Views,
   last_batch: str,
   decode: str,
   on_error: str,
@@ -96,10 +97,11 @@ def make(
   _check(last_batch, decode, on_error, draws)
   _limits.check(limits)
   _tuning.check(tuning)
-  recipe = Recipe.parse(transforms)
+  recipe = Recipe.of(transforms)
   skip = on_error == "skip"
   columns = _columns(sources, features, recipe, decode, skip, limits, check_gpu)
-  recipe.check_draws(draws is not None and draws.draws)
+  for one in recipe.each:
+    one.check_draws(draws is not None and draws.draws)
   if draws is not None and draws.snapshot.cache.form == "pixels":
     _check_kept_pixels(columns)
   batch_size = draws.batch_size if draws is not None else _SOURCE_RECORDS
@@ -114,9 +116,10 @@ def make(
   ahead = tuning.lookahead
   if ahead == _tuning.AUTOTUNE and not autotuned:
     ahead = min(_AHEAD, most_ahead)
+  seed = draws.seed if draws is not None else 0
   message = messages.decode(
     batch_size=batch_size,
-    seed=recipe.seed(draws.seed if draws is not None else 0),
+    seed=recipe.seed(seed),
     **limits.attributes(),
     lookahead=ahead,
     most_lookahead=most_ahead,
@@ -133,6 +136,12 @@ def make(
     and draws is not None
     and (draws.fill_short_batches or draws.drops),
     round_batch=round_batch,
+    views=[
+      messages.view(feature=f"image[{i}]", seed=one.seed(seed), recipe=one.lines())
+      for i, one in enumerate(recipe.views)
+      if i and "image" in columns.pixels
+    ],
+    stacked=columns.stacked,
   )
   return Decoding(columns, message, samples, skip, round_batch)
 
@@ -179,6 +188,8 @@ def _columns(
   wanted = _features.check_names(manifest, features, boxes, recipe.mix)
   pixels = _features.decoded(manifest, wanted, decode)
   on_gpu = decode == "gpu"
+  if recipe.views:
+    _check_views(wanted, boxes, pixels, on_gpu)
   if on_gpu:
     if boxes.given is not None:
       raise WrongArgument(
@@ -190,29 +201,24 @@ def _columns(
       check_gpu(one, recipe, wanted, skip)
   if on_gpu or "image" in pixels:
     image = _features.pixel_features(manifest)["image"]
-    recipe.check_channels(image.channels)
-    recipe.check_colours(image.dtype, image.channels)
-  recipe.check_fills(pixels)
-  recipe.check_moved(_places(pixels, boxes, wanted))
-  sizes = _sizes.results(
-    recipe,
-    {source.name: source.rows for source in sources},
-    check=bool(pixels or on_gpu) and not skip,
-    most=limits.pixels,
-  )
-  if sizes.one is None and (pixels or on_gpu) and not recipe.ragged:
-    if recipe.random_size is not None and recipe.random_size.size is None:
-      raise ValueError(
-        f"transforms: {recipe.random_size} must have a size, or go with Ragged() for "
-        "batches of unequal images"
-      )
-    raise ValueError(
-      f"images of {manifest.directory} differ in size: "
-      + said(
-        "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
-        "batches of unequal images"
-      )
+    for one in recipe.each:
+      one.check_channels(image.channels)
+      one.check_colours(image.dtype, image.channels)
+  sizes = []
+  for one in recipe.each:
+    one.check_fills(pixels)
+    one.check_moved(_places(pixels, boxes, wanted))
+    found = _sizes.results(
+      one,
+      {source.name: source.rows for source in sources},
+      check=bool(pixels or on_gpu) and not skip,
+      most=limits.pixels,
     )
+    if found.one is None and (pixels or on_gpu) and not one.ragged:
+      raise _unequal(one, manifest, bool(recipe.views))
+    sizes.append(found)
+  if recipe.as_samples:
+    _check_alike(recipe, sizes)
   as_dict = features is not None
   every = [source.manifest for source in sources]
   manifests = list({id(one): one for one in every}.values())
@@ -220,7 +226,7 @@ def _columns(
   _check_mix(recipe, wanted, boxes, joined, manifest)
   places = _joined.Places.among(manifests, every)
   return Columns(
-    manifest, wanted, as_dict, decode, recipe, sizes, boxes, joined, places
+    manifest, wanted, as_dict, decode, recipe, tuple(sizes), boxes, joined, places
   )
 
 
@@ -261,9 +267,77 @@ def _check_mix(
     )
 
 
+def _unequal(recipe: Recipe, manifest: Manifest, in_views: bool) -> ValueError:
+  """The error that images have no common size."""
+  if in_views:
+    return ValueError(
+      f"images of {manifest.directory} differ in size: each of Views must have a crop "
+      f"of one size, Resize((height, width)) or Pad, unlike {list(recipe.given)}"
+    )
+  if recipe.random_size is not None and recipe.random_size.size is None:
+    return ValueError(
+      f"transforms: {recipe.random_size} must have a size, or go with Ragged() for "
+      "batches of unequal images"
+    )
+  return ValueError(
+    f"images of {manifest.directory} differ in size: "
+    + said(
+      "transforms must have a crop, Resize((height, width)), Pad, or Ragged() for "
+      "batches of unequal images"
+    )
+  )
+
+
+def _check_views(
+  wanted: Sequence[str], boxes: BoxColumns, pixels: Iterable[str], on_gpu: bool
+) -> None:
+  """Checks what goes with views.
+
+  Args:
+    wanted: features that are asked for.
+    boxes: likewise.
+    pixels: images and masks among them.
+    on_gpu: whether images are decoded on a GPU.
+
+  Raises:
+    ValueError: something does not; the message names it.
+  """
+  if on_gpu:
+    raise WrongArgument(
+      "decode", "gpu", 'must be "cpu" with Views, which are made of one decode there'
+    )
+  one = ["window", "mirrored", "size", "affine"]
+  refused: list[str] = []
+  if boxes.given is not None:
+    refused.append(Shown(boxes.given))
+  refused += [name for name in wanted if name in one or name in set(pixels) - {"image"}]
+  if refused:
+    raise WrongArgument(
+      "features",
+      refused[0],
+      "must not be given with Views, each of which has its own: make each a dataset "
+      "of its own with a Seed",
+    )
+
+
+def _check_alike(recipe: Recipe, sizes: Sequence[Sizes]) -> None:
+  """Raises ValueError where views are of no one size, type and layout."""
+  first, *others = (
+    (size.one, one.dtype, one.channels_first) for one, size in zip(recipe.views, sizes)
+  )
+  for i, other in enumerate(others, 1):
+    if other != first:
+      raise WrongArgument(
+        "Views: as_samples",
+        True,
+        "must be False where views differ in size, type or layout, as "
+        f"{list(recipe.views[i].given)} and {list(recipe.views[0].given)} do",
+      )
+
+
 def _check_kept_pixels(columns: Columns) -> None:
   """Checks what goes with a cache of pixels."""
-  if columns.recipe.drafts:
+  if any(one.drafts for one in columns.recipe.each):
     raise WrongArgument(
       "Cache: form",
       "pixels",

@@ -65,7 +65,7 @@ def identity(blocks: Draws, recipe: Recipe | None) -> dict[str, Any]:
   if any(source.manifest["replicated"] for source in blocks.sources):
     found["mix"] = _mix(blocks)
   if recipe is not None:
-    found["transforms"] = [str(step) for step in recipe.given]
+    found["transforms"] = recipe.texts
   return found
 
 

@@ -72,6 +72,9 @@ class Recipe:
     std: divided by; None where nothing is.
     dtype: name of the one that was asked for, or float32 where images are normalised;
       None for the stored one.
+    views: the recipes of all views of an image, of which this is the first; () where
+      there are no `Views`.
+    as_samples: whether the views are samples of a batch.
   """
 
   found: dict[str, steps.Step]
@@ -79,6 +82,22 @@ class Recipe:
   mean: tuple[float, ...] | None
   std: tuple[float, ...] | None
   dtype: str | None
+  views: tuple["Recipe", ...] = ()
+  as_samples: bool = False
+
+  @classmethod
+  def of(cls, transforms: Iterable[steps.Step] | steps.Views) -> "Recipe":
+    """Checks a list of steps, or `Views`.
+
+    Raises:
+      ValueError: a step is wrong, or does not go with another one or with views.
+    """
+    if not isinstance(transforms, steps.Views):
+      return cls.parse(transforms)
+    views = tuple(map(cls.parse, transforms.recipes))
+    for one in views:
+      one._check_view()
+    return dataclasses.replace(views[0], views=views, as_samples=transforms.as_samples)
 
   @classmethod
   def parse(cls, transforms: Iterable[steps.Step]) -> "Recipe":
@@ -123,6 +142,38 @@ class Recipe:
   def given(self) -> tuple[steps.Step, ...]:
     """The steps, in the order in which they take effect."""
     return tuple(self.found.values())
+
+  @property
+  def each(self) -> tuple["Recipe", ...]:
+    """The recipes of an image: of each view, or this alone."""
+    return self.views or (self,)
+
+  @property
+  def texts(self) -> list[str]:
+    """Texts that tell it from other recipes."""
+    if not self.views:
+      return [str(step) for step in self.given]
+    name = "sample" if self.as_samples else "view"
+    return [f"{name} {list(one.given)}" for one in self.views]
+
+  @property
+  def repeats(self) -> int:
+    """Samples that a batch has of an image."""
+    return len(self.views) if self.as_samples else 1
+
+  def _check_view(self) -> None:
+    """Raises ValueError where a step does not go with views."""
+    if self.ragged:
+      raise ValueError(
+        "transforms: Ragged() must not be given in Views, each of which has one size"
+      )
+    if self.mix is not None:
+      raise ValueError(f"transforms: {self.mix} must not be given in Views")
+    normalize = self.found.get("normalize")
+    if normalize is not None and normalize.mean_image is not None:
+      raise ValueError(
+        f"transforms: {normalize} must have a mean, not an image, in Views"
+      )
 
   @property
   def crop(self) -> steps.RandomCrop | steps.CenterCrop | None:

@@ -4,7 +4,8 @@
 // SC '11) turns a 64-bit key and a 128-bit counter into 128 random bits. The
 // key is the seed; the counter holds who asks and how often it has asked:
 //
-//     bits   0..47  block, counted from 0
+//     bits   0..47  block, counted from 0; where it is that of a draw, bits 40
+//                   and up are the number of the image's view
 //     bits  48..55  purpose
 //     bits  56..63  format
 //     bits  64..127 epoch

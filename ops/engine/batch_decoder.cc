@@ -7,6 +7,8 @@
 
 #include "ops/engine/example.h"
 #include "ops/engine/pixel_record.h"
+#include "ops/image/draws.h"
+#include "ops/image/shared_image.h"
 #include "ops/reader/replicas.h"
 
 namespace liquid {
@@ -75,16 +77,17 @@ class BatchDecoder::Source : public StoredImage {
   Status Find(const PixelFeature& feature, const Record& record);
 
   const ImageInfo& info() const override { return info_; }
-  Status Decode(const Window& window, uint8_t* out,
-                size_t row_stride) override {
-    return ::liquid::Decode(format_, bytes_, limits_, info_, window, out,
-                            row_stride);
+  uint32_t Draft(uint32_t most) const override {
+    return HasDrafts(format_) ? most : 1;
   }
-  bool HasDrafts() const override { return ::liquid::HasDrafts(format_); }
-  Status DecodeDraft(uint32_t denominator, const Window& window, uint8_t* out,
-                     size_t row_stride) override {
-    return ::liquid::DecodeDraft(format_, bytes_, limits_, info_, denominator,
-                                 window, out, row_stride);
+  Status Decode(uint32_t draft, const Window& window, uint8_t* out,
+                size_t row_stride) override {
+    if (draft == 1) {
+      return ::liquid::Decode(format_, bytes_, limits_, info_, window, out,
+                              row_stride);
+    }
+    return DecodeDraft(format_, bytes_, limits_, info_, draft, window, out,
+                       row_stride);
   }
 
  private:
@@ -127,14 +130,9 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     }
     if (record.replicas == nullptr) slot.status = record.status;
     if (!slot.status.ok()) continue;
-    const Status planned = PlanSample(config_.recipe, batch->epoch, slot.draw,
-                                      row.height, row.width, row.orientation,
-                                      config_.limits.max_pixels, &slot.plan);
-    const Status fits = !planned.ok() || config_.pixels.empty()
-                            ? planned
-                            : CheckWindow(slot.plan.window);
-    if (!fits.ok()) Fail(fits, &slot);
-    if (!fits.ok() || !config_.ragged) continue;
+    const Status planned = Plan(batch->epoch, &slot);
+    if (!planned.ok()) Fail(planned, &slot);
+    if (!planned.ok() || !config_.ragged) continue;
     for (const PixelFeature& feature : config_.pixels) {
       batch->pixel_bytes +=
           static_cast<int64_t>(feature.maker->finisher().ImageBytes(
@@ -142,8 +140,13 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     }
   }
   if (!config_.ragged) {
-    for (const PixelFeature& feature : config_.pixels) {
+    for (size_t f = 0; f < config_.pixels.size(); ++f) {
+      const PixelFeature& feature = config_.pixels[f];
+      if (config_.stacked && f > 0) break;
       std::vector<int64_t> sides = {static_cast<int64_t>(n)};
+      if (config_.stacked) {
+        sides.push_back(static_cast<int64_t>(config_.pixels.size()));
+      }
       sides.insert(sides.end(), feature.shape.begin(), feature.shape.end());
       batch->pixels.emplace_back();
       LIQUID_RETURN_IF_ERROR(allocator_->Allocate(
@@ -152,6 +155,23 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
     }
   }
   batch->blocks.push_back(std::move(block));
+  return OkStatus();
+}
+
+Status BatchDecoder::Plan(int64_t epoch, Slot* slot) const {
+  const IndexRow& row = slot->item->record->row;
+  slot->more_views.resize(config_.more_views.size());
+  for (size_t view = 0; view <= config_.more_views.size(); ++view) {
+    const Recipe& recipe =
+        view == 0 ? config_.recipe : config_.more_views[view - 1];
+    SamplePlan* const plan =
+        view == 0 ? &slot->plan : &slot->more_views[view - 1];
+    LIQUID_RETURN_IF_ERROR(PlanSample(
+        recipe, epoch, DrawOfView(slot->draw, view), row.height, row.width,
+        row.orientation, config_.limits.max_pixels, plan));
+    if (config_.pixels.empty()) continue;
+    LIQUID_RETURN_IF_ERROR(CheckWindow(plan->window));
+  }
   return OkStatus();
 }
 
@@ -265,6 +285,10 @@ Status BatchDecoder::DecodeRecord(size_t index, RecordPtr record,
       record = std::move(whole);
     }
   }
+  if (!config_.more_views.empty()) {
+    const Status status = DecodeViews(index, *record, batch, scratch);
+    return status.ok() ? status : At(*record, status);
+  }
   for (size_t f = 0; f < config_.pixels.size(); ++f) {
     const Status status = DecodePixels(f, index, *record, batch, scratch);
     if (!status.ok()) return At(*record, status);
@@ -280,21 +304,19 @@ Status BatchDecoder::DecodeBoxes(const Record& record, Slot* slot) const {
                    plan.mirrored, &slot->boxes);
 }
 
-Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
-                                  const Record& record, PendingBatch* batch,
-                                  MakerScratch* scratch) const {
+Status BatchDecoder::Place(size_t feature_index, size_t index,
+                           PendingBatch* batch, uint8_t** out) const {
   const PixelFeature& feature = config_.pixels[feature_index];
   Slot& slot = batch->slots[index];
-  const Window& part = slot.plan.part;
+  const Window& part = slot.PlanOf(feature.view).part;
   const size_t bytes =
       feature.maker->finisher().ImageBytes(part.height, part.width);
-  uint8_t* out;
   if (config_.ragged) {
     Array& pixels = slot.ragged[feature_index];
     LIQUID_RETURN_IF_ERROR(allocator_->Allocate(
         feature.dtype, {int64_t{part.height} * part.width, feature.shape[0]},
         &pixels));
-    out = pixels.data();
+    *out = pixels.data();
   } else {
     if (part.height != feature.height || part.width != feature.width) {
       return DataLoss(
@@ -302,17 +324,55 @@ Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
           std::to_string(part.width) + " pixels, the dataset's features say " +
           std::to_string(feature.height) + "x" + std::to_string(feature.width));
     }
-    out = batch->pixels[feature_index].data() + index * bytes;
+    const Array& pixels = batch->pixels[config_.stacked ? 0 : feature_index];
+    const size_t place =
+        config_.stacked ? index * config_.pixels.size() + feature.view : index;
+    *out = pixels.data() + place * bytes;
   }
+  return OkStatus();
+}
+
+Status BatchDecoder::DecodePixels(size_t feature_index, size_t index,
+                                  const Record& record, PendingBatch* batch,
+                                  MakerScratch* scratch) const {
+  const PixelFeature& feature = config_.pixels[feature_index];
+  uint8_t* out;
+  LIQUID_RETURN_IF_ERROR(Place(feature_index, index, batch, &out));
   Source source(config_.limits);
   LIQUID_RETURN_IF_ERROR(source.Find(feature, record));
-  return feature.maker->Make(slot.plan, &source, scratch, out);
+  return feature.maker->Make(batch->slots[index].plan, &source, scratch, out);
+}
+
+Status BatchDecoder::DecodeViews(size_t index, const Record& record,
+                                 PendingBatch* batch,
+                                 MakerScratch* scratch) const {
+  const Slot& slot = batch->slots[index];
+  Source source(config_.limits);
+  LIQUID_RETURN_IF_ERROR(source.Find(config_.pixels.front(), record));
+  std::vector<SharedImage::View> views;
+  for (const PixelFeature& feature : config_.pixels) {
+    views.push_back({feature.maker.get(), &slot.PlanOf(feature.view)});
+  }
+  SharedImage image(&source);
+  LIQUID_RETURN_IF_ERROR(image.Load(views, config_.limits.max_pixels, scratch));
+  for (size_t f = 0; f < views.size(); ++f) {
+    uint8_t* out;
+    LIQUID_RETURN_IF_ERROR(Place(f, index, batch, &out));
+    LIQUID_RETURN_IF_ERROR(
+        views[f].maker->Make(*views[f].plan, &image, scratch, out));
+  }
+  return OkStatus();
 }
 
 Status BatchDecoder::DecodeWhole(const Record& record, RecordPtr* whole) const {
   std::vector<NamedImage> images;
   std::vector<std::unique_ptr<Source>> sources;
   for (const PixelFeature& feature : config_.pixels) {
+    const bool kept = std::any_of(images.begin(), images.end(),
+                                  [&feature](const NamedImage& image) {
+                                    return image.name == feature.example_key;
+                                  });
+    if (kept) continue;  // of another view
     sources.push_back(std::make_unique<Source>(config_.limits));
     LIQUID_RETURN_IF_ERROR(sources.back()->Find(feature, record));
     images.push_back({feature.example_key, sources.back()->info()});
@@ -323,7 +383,7 @@ Status BatchDecoder::DecodeWhole(const Record& record, RecordPtr* whole) const {
   for (size_t f = 0; f < sources.size(); ++f) {
     const ImageInfo& info = sources[f]->info();
     LIQUID_RETURN_IF_ERROR(sources[f]->Decode(
-        Window{0, 0, info.height, info.width}, pixels[f], info.RowBytes()));
+        1, Window{0, 0, info.height, info.width}, pixels[f], info.RowBytes()));
   }
   *whole = std::move(made);
   return OkStatus();

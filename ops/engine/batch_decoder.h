@@ -28,6 +28,7 @@ struct PixelFeature {
   std::vector<int64_t> shape;   // of every sample; [channels] where ragged
   int64_t height = 0;           // likewise; 0 where sizes differ (ragged)
   int64_t width = 0;
+  size_t view = 0;  // of the image
   std::shared_ptr<const ImageMaker> maker;
 
   const FinishSpec& spec() const { return maker->finisher().spec(); }
@@ -39,7 +40,11 @@ struct DecodeConfig {
   BoxConfig boxes;
   bool bytes = false;  // the stored image is an output
   bool ragged = false;
+  bool stacked = false;  // all pixels are one array, [n, views, h, w, c]
   Recipe recipe;
+  // Of views 1, 2, ... of the image. Then the pixels are all views, and no
+  // masks.
+  std::vector<Recipe> more_views;
   DecodeLimits limits;
   std::shared_ptr<const BatchMixer> mixer;  // null: samples stay as they are
 };
@@ -49,6 +54,7 @@ struct Slot {
   const RecordBlock::Item* item = nullptr;  // of one of the batch's blocks
   uint64_t draw = 0;
   SamplePlan plan;
+  std::vector<SamplePlan> more_views;  // their plans
   Status status;
   bool taken = false;    // it fills a gap of an earlier batch
   bool decoded = false;  // its pixels were not in memory
@@ -60,6 +66,9 @@ struct Slot {
 
   const Record& record() const {
     return substitute != nullptr ? *substitute : *item->record;
+  }
+  const SamplePlan& PlanOf(size_t view) const {
+    return view == 0 ? plan : more_views[view - 1];
   }
 };
 
@@ -113,6 +122,8 @@ class BatchDecoder {
  private:
   // Where the image of a feature is, and how it is to be decoded.
   class Source;
+  // Plans all views of the slot's sample.
+  Status Plan(int64_t epoch, Slot* slot) const;
   // Error: DataLoss for more pixels than are decoded.
   Status CheckWindow(const Window& window) const;
   void DecodeSlot(size_t index, PendingBatch* batch,
@@ -121,8 +132,14 @@ class BatchDecoder {
   Status DecodeRecord(size_t index, RecordPtr record, PendingBatch* batch,
                       MakerScratch* scratch) const;
   Status DecodeBoxes(const Record& record, Slot* slot) const;
+  // Where the pixels of a feature go, for which there is then room.
+  Status Place(size_t feature, size_t index, PendingBatch* batch,
+               uint8_t** out) const;
   Status DecodePixels(size_t feature, size_t index, const Record& record,
                       PendingBatch* batch, MakerScratch* scratch) const;
+  // Decodes once what all views of the image need.
+  Status DecodeViews(size_t index, const Record& record, PendingBatch* batch,
+                     MakerScratch* scratch) const;
   // All pixels of a record, to be kept.
   Status DecodeWhole(const Record& record, RecordPtr* whole) const;
   std::unique_ptr<MakerScratch> TakeScratch() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/engine/batch_mixer.h"
+#include "ops/image/draws.h"
 #include "ops/image/recipe_text.h"
 
 namespace liquid {
@@ -98,6 +99,9 @@ Status LeaveToMixer(const RecipeText& text, const OutputFeature& feature,
 }
 
 Status CheckMix(const DecodeMessage& a, const MixStep& mix) {
+  if (mix.given && !a.views.empty()) {
+    return InvalidArgument("Mix must not be given with views");
+  }
   if (!mix.mixes()) return OkStatus();
   const bool image = std::find(a.features.begin(), a.features.end(), "image") !=
                      a.features.end();
@@ -118,7 +122,7 @@ Status ConfigureMixedLabel(const MixStep& mix, OutputFeature* feature) {
   return OkStatus();
 }
 
-// The pixels of the image, or of a mask.
+// The pixels of a view of the image, or of a mask.
 Status ConfigurePixels(const DecodeMessage& a, const MeanImage& mean,
                        const RecipeText& text, const OutputFeature& feature,
                        bool mask, const std::vector<int64_t>& shape,
@@ -158,6 +162,51 @@ Status ConfigurePixels(const DecodeMessage& a, const MeanImage& mean,
   pixel->maker = std::make_shared<const ImageMaker>(text.recipe,
                                                     std::move(finisher), mask);
   return OkStatus();
+}
+
+// Reads the recipes of further views.
+Status ConfigureViews(const DecodeMessage& a, const MeanImage& mean,
+                      std::vector<RecipeText>* texts, DecodeConfig* config) {
+  if (a.views.empty()) return OkStatus();
+  if (a.views.size() >= kMostViews) {
+    return InvalidArgument("views (" + std::to_string(a.views.size()) +
+                           ") must be fewer than " +
+                           std::to_string(kMostViews));
+  }
+  if (a.ragged || !a.masks.empty() || !a.box_columns.empty() ||
+      !mean.values.empty()) {
+    return InvalidArgument(
+        "views go with no ragged pixels, masks, boxes or mean image");
+  }
+  for (const ViewMessage& view : a.views) {
+    texts->emplace_back();
+    LIQUID_RETURN_IF_ERROR(ParseRecipe(view.recipe, &texts->back()));
+    LIQUID_RETURN_IF_ERROR(CheckMix(a, texts->back().mix));
+    texts->back().recipe.seed = static_cast<uint64_t>(view.seed);
+    config->more_views.push_back(texts->back().recipe);
+  }
+  return OkStatus();
+}
+
+// From the shape of all views to that of one.
+Status Unstack(const DecodeMessage& a, size_t view,
+               std::vector<int64_t>* shape) {
+  const auto views = static_cast<int64_t>(1 + a.views.size());
+  if (view > 0 || shape->size() < 2 || (*shape)[1] != views) {
+    return InvalidArgument("output_shapes of the image (" + ShapeText(*shape) +
+                           ") must be [batch, " + std::to_string(views) +
+                           ", ...], and the only output of stacked views");
+  }
+  shape->erase(shape->begin() + 1);
+  return OkStatus();
+}
+
+// The number of the view whose pixels the feature has; 0 for any other one.
+size_t ViewOf(const DecodeMessage& a, const std::string& feature) {
+  for (size_t i = 0; i < a.views.size(); ++i) {
+    if (a.views[i].feature == feature) return i + 1;
+  }
+  return 0;
 }
 
 // A column whose boxes are padded to box_pad, or lie one after another.
@@ -241,6 +290,10 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
         "of entries, at least one");
   }
   config->ragged = a.ragged;
+  config->stacked = a.stacked;
+  if (a.stacked && a.views.empty()) {
+    return InvalidArgument("stacked (true) must be false without views");
+  }
   RecipeText text;
   LIQUID_RETURN_IF_ERROR(ParseRecipe(a.recipe, &text));
   LIQUID_RETURN_IF_ERROR(CheckMix(a, text.mix));
@@ -249,6 +302,8 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
   mixer.seed = static_cast<uint64_t>(a.seed);
   text.recipe.seed = static_cast<uint64_t>(a.seed);
   config->recipe = text.recipe;
+  std::vector<RecipeText> texts = {text};  // of each view
+  LIQUID_RETURN_IF_ERROR(ConfigureViews(a, mean, &texts, config));
   config->limits.max_pixels = static_cast<uint64_t>(a.max_pixels);
   config->limits.max_scans = static_cast<uint64_t>(a.max_scans);
   for (size_t i = 0; i < a.features.size(); ++i) {
@@ -276,23 +331,30 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
           ConfigureColumn(a, shape, &feature, &config->boxes));
     } else if (feature.name == "num_boxes" && !a.box_columns.empty()) {
       types = {DType::kInt32};
-    } else if (feature.name == "image" || mask) {
+    } else if (const size_t view = ViewOf(a, feature.name);
+               view > 0 || feature.name == "image" || mask) {
       types = {DType::kUint8, DType::kUint16};
       if (!mask) {
         types.insert(types.end(),
                      {DType::kFloat32, DType::kFloat16, DType::kBfloat16});
       }
-      PixelFeature pixel;
-      LIQUID_RETURN_IF_ERROR(
-          ConfigurePixels(a, mean, text, feature, mask, shape, &pixel));
       feature.pixel = static_cast<int>(config->pixels.size());
-      if (!mask && text.mix.mixes()) {
-        const FinishSpec spec = pixel.spec();
-        LIQUID_RETURN_IF_ERROR(LeaveToMixer(
-            text, feature, spec, config->pixels.size(), &pixel, &mixer));
-        feature.mixed = true;
+      std::vector<int64_t> of_view = shape;
+      if (a.stacked) LIQUID_RETURN_IF_ERROR(Unstack(a, view, &of_view));
+      const size_t end = a.stacked ? texts.size() : view + 1;
+      for (size_t v = view; v < end; ++v) {
+        PixelFeature pixel;
+        pixel.view = v;
+        LIQUID_RETURN_IF_ERROR(
+            ConfigurePixels(a, mean, texts[v], feature, mask, of_view, &pixel));
+        if (!mask && text.mix.mixes()) {
+          const FinishSpec spec = pixel.spec();
+          LIQUID_RETURN_IF_ERROR(LeaveToMixer(
+              text, feature, spec, config->pixels.size(), &pixel, &mixer));
+          feature.mixed = true;
+        }
+        config->pixels.push_back(std::move(pixel));
       }
-      config->pixels.push_back(std::move(pixel));
     } else if (feature.name == "label") {
       types = {DType::kInt64, DType::kFloat32};
       if (feature.dtype == DType::kFloat32) {
@@ -327,7 +389,7 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
           "features (\"" + feature.name +
           "\") must be image, label, id, format, orientation, window, "
           "mirrored, size, affine, bytes, example, num_boxes, with Mix partner "
-          "or lam, or one of masks or box_columns");
+          "or lam, or one of masks, box_columns or views");
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return InvalidArgument("output_types of " + feature.name + " (" +

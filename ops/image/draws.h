@@ -2,6 +2,7 @@
 #ifndef LIQUID_OPS_IMAGE_DRAWS_H_
 #define LIQUID_OPS_IMAGE_DRAWS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ops/core/rng.h"
@@ -21,6 +22,13 @@ inline PhiloxCounter DrawWords(RngPurpose purpose, uint64_t seed, int64_t epoch,
        static_cast<uint32_t>(epoch_bits),
        static_cast<uint32_t>(epoch_bits >> 32)},
       {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
+}
+
+// The draw of a view of the image: of view 0 the draw itself, which must be
+// below 2^40, of each other one a draw of its own. Requires view < kMostViews.
+inline constexpr size_t kMostViews = 256;
+inline uint64_t DrawOfView(uint64_t draw, size_t view) {
+  return static_cast<uint64_t>(view) << 40 | draw;
 }
 
 // A number in [0, n). Requires n <= 2^32.

@@ -1,6 +1,7 @@
 #include "ops/image/image_maker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <string>
@@ -42,6 +43,21 @@ Window Drafted(const Window& window, uint32_t draft) {
   drafted.height = Quotient(window.y + window.height, draft) - drafted.y;
   drafted.width = Quotient(window.x + window.width, draft) - drafted.x;
   return drafted;
+}
+
+// Of one axis: pixels of the input, from `*from` on, that a filter of `count`
+// of the result from `begin` on may reach, and a few more. A filter reaches two
+// pixels of the coarser one to either side.
+void Touched(uint32_t in, uint32_t out, uint32_t begin, uint32_t count,
+             uint32_t* from, uint32_t* length) {
+  const double scale = static_cast<double>(in) / out;
+  const double margin = 2 * std::max(scale, 1.0) + 2;
+  const double first = std::max(begin * scale - margin, 0.0);
+  const double end =
+      std::min((static_cast<double>(begin) + count) * scale + margin,
+               static_cast<double>(in));
+  *from = static_cast<uint32_t>(first);
+  *length = static_cast<uint32_t>(std::ceil(end)) - *from;
 }
 
 }  // namespace
@@ -168,7 +184,7 @@ Status ImageMaker::MakeDirectly(const SamplePlan& plan, StoredImage* image,
   window.y += plan.window.y;
   window.x += plan.window.x;
   const size_t stride = finisher_.ImageBytes(1, window.width);
-  LIQUID_RETURN_IF_ERROR(image->Decode(window, out, stride));
+  LIQUID_RETURN_IF_ERROR(image->Decode(1, window, out, stride));
   if (!plan.mirrored) return OkStatus();
   uint8_t* row;
   LIQUID_RETURN_IF_ERROR(scratch->Get(MakerScratch::kRow, stride, &row));
@@ -181,13 +197,30 @@ Status ImageMaker::MakeDirectly(const SamplePlan& plan, StoredImage* image,
 
 uint32_t ImageMaker::DraftOf(const SamplePlan& plan,
                              const StoredImage& image) const {
-  if (!recipe_.resize.draft || mask_ || !image.HasDrafts()) return 1;
-  uint32_t draft = 8;
+  uint32_t draft = recipe_.resize.draft && !mask_ ? 8 : 1;
   while (draft > 1 && (plan.window.height / draft < plan.height ||
                        plan.window.width / draft < plan.width)) {
     draft /= 2;
   }
-  return draft;
+  return image.Draft(draft);
+}
+
+Window ImageMaker::NeededOf(const SamplePlan& plan, const ImageInfo& info,
+                            uint32_t draft) const {
+  const Window content = ContentOf(plan);
+  if (content.height == 0) return Window();
+  const Window window = Drafted(plan.window, draft);
+  Window needed = content;
+  if (plan.resized()) {
+    Touched(window.height, plan.height, content.y, content.height, &needed.y,
+            &needed.height);
+    Touched(window.width, plan.width, content.x, content.width, &needed.x,
+            &needed.width);
+  }
+  needed.y += window.y;
+  needed.x += window.x;
+  return StoredWindow(plan.orientation, needed, Quotient(info.height, draft),
+                      Quotient(info.width, draft));
 }
 
 Status ImageMaker::DecodeTurned(uint8_t orientation, uint32_t draft,
@@ -200,19 +233,22 @@ Status ImageMaker::DecodeTurned(uint8_t orientation, uint32_t draft,
   const Window stored =
       StoredWindow(orientation, wanted, Quotient(info.height, draft),
                    Quotient(info.width, draft));
-  const size_t row = stored.width * pixel;
-  uint8_t* decoded;
-  LIQUID_RETURN_IF_ERROR(scratch->Get(MakerScratch::kDecoded, bytes, &decoded));
-  LIQUID_RETURN_IF_ERROR(draft == 1
-                             ? image->Decode(stored, decoded, row)
-                             : image->DecodeDraft(draft, stored, decoded, row));
-  *pixels = decoded;
-  *stride = wanted.width * pixel;
+  *pixels = image->Find(stored, stride);
+  if (*pixels == nullptr) {
+    uint8_t* decoded;
+    LIQUID_RETURN_IF_ERROR(
+        scratch->Get(MakerScratch::kDecoded, bytes, &decoded));
+    *stride = stored.width * pixel;
+    LIQUID_RETURN_IF_ERROR(image->Decode(draft, stored, decoded, *stride));
+    *pixels = decoded;
+  }
   if (orientation == 1) return OkStatus();
   uint8_t* turned;
   LIQUID_RETURN_IF_ERROR(scratch->Get(MakerScratch::kTurned, bytes, &turned));
-  Orient(decoded, row, stored.height, stored.width, pixel, orientation, turned);
+  Orient(*pixels, *stride, stored.height, stored.width, pixel, orientation,
+         turned);
   *pixels = turned;
+  *stride = wanted.width * pixel;
   return OkStatus();
 }
 

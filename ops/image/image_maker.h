@@ -19,14 +19,17 @@ class StoredImage {
  public:
   virtual ~StoredImage() = default;
   virtual const ImageInfo& info() const = 0;
-  // Writes a window's pixels, in rows that are `row_stride` bytes apart.
-  virtual Status Decode(const Window& window, uint8_t* out,
+  // By how much it is decoded smaller than it is, where `most` would do: 1, 2,
+  // 4 or 8, see DecodeDraft of ops/codecs/codec.h.
+  virtual uint32_t Draft(uint32_t most) const = 0;
+  // Writes the pixels of a window of that draft, in rows that are `row_stride`
+  // bytes apart.
+  virtual Status Decode(uint32_t draft, const Window& window, uint8_t* out,
                         size_t row_stride) = 0;
-  // Whether DecodeDraft may be called.
-  virtual bool HasDrafts() const = 0;
-  // See ops/codecs/codec.h.
-  virtual Status DecodeDraft(uint32_t denominator, const Window& window,
-                             uint8_t* out, size_t row_stride) = 0;
+  // Where these pixels are, if they need not be decoded; else null.
+  virtual const uint8_t* Find(const Window&, size_t* /*row_stride*/) const {
+    return nullptr;
+  }
 };
 
 // Memory that one thread uses for one image after the other. Grows to what the
@@ -76,14 +79,19 @@ class ImageMaker {
   Status Make(const SamplePlan& plan, StoredImage* image, MakerScratch* scratch,
               uint8_t* out) const;
 
+  // By how much Make has an image decoded smaller than it is: 1, 2, 4 or 8.
+  uint32_t DraftOf(const SamplePlan& plan, const StoredImage& image) const;
+  // A part of the stored image, or of its draft, that holds all that Make
+  // decodes of it; empty where that is nothing.
+  Window NeededOf(const SamplePlan& plan, const ImageInfo& info,
+                  uint32_t draft) const;
+
  private:
   template <typename T>
   class Rows;
   template <typename T>
   Status MakeOf(const SamplePlan& plan, StoredImage* image,
                 MakerScratch* scratch, uint8_t* out) const;
-  // By how much the image may be decoded smaller than it is: 1, 2, 4 or 8.
-  uint32_t DraftOf(const SamplePlan& plan, const StoredImage& image) const;
   // Decodes `wanted` of the turned image, or of its draft; its rows are
   // `*stride` bytes apart.
   Status DecodeTurned(uint8_t orientation, uint32_t draft, const Window& wanted,

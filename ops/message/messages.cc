@@ -94,6 +94,14 @@ Status Read(ByteSpan bytes, const std::string& path, FormatMessage* m) {
       .Read(bytes, path);
 }
 
+Status Read(ByteSpan bytes, const std::string& path, ViewMessage* m) {
+  return MessageFields()
+      .Text(1, "feature", &m->feature)
+      .Number(2, "seed", &m->seed)
+      .Texts(3, "recipe", &m->recipe)
+      .Read(bytes, path);
+}
+
 Status Read(ByteSpan bytes, const std::string& path, DecodeMessage* m) {
   return MessageFields()
       .Number(1, "batch_size", &m->batch_size, 1, 1 << 30)
@@ -115,6 +123,8 @@ Status Read(ByteSpan bytes, const std::string& path, DecodeMessage* m) {
       .Flag(17, "skip_errors", &m->skip_errors)
       .Flag(18, "repeat_to_fill", &m->repeat_to_fill)
       .Flag(19, "round_batch", &m->round_batch)
+      .Messages(20, "views", AppendTo(&m->views, &Read))
+      .Flag(21, "stacked", &m->stacked)
       .Read(bytes, path);
 }
 

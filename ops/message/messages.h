@@ -106,6 +106,13 @@ struct FormatMessage {
   int64_t patience = 0;
 };
 
+// A view of an image beside its first one.
+struct ViewMessage {
+  std::string feature;              // the name of its pixels
+  int64_t seed = 0;                 // as of DecodeMessage
+  std::vector<std::string> recipe;  // likewise
+};
+
 // Of Liquid>DecodeBatchDataset.
 struct DecodeMessage {
   int64_t batch_size = 0;  // samples in a full batch
@@ -121,8 +128,8 @@ struct DecodeMessage {
   // Share of a box's area that must be inside the image that comes out.
   double min_visible = 0;
   // One per output: image, label, id, format, source, orientation, window,
-  // mirrored, size, affine, bytes, example, num_boxes, partner, lam, or one of
-  // the next two.
+  // mirrored, size, affine, bytes, example, num_boxes, partner, lam, one of the
+  // next two, or one of `views`.
   std::vector<std::string> features;
   // PNG images in the record's tf.train.Example that follow the geometry.
   std::vector<std::string> masks;
@@ -145,6 +152,10 @@ struct DecodeMessage {
   bool repeat_to_fill = false;  // then a short batch is filled with repeats
   // Whatever is short in the end repeats its samples in turn.
   bool round_batch = false;
+  // Views 1, 2, ... of the image; `recipe` makes view 0. All are of one decode.
+  std::vector<ViewMessage> views;
+  // All views are one output, the image: [batch, views, ...].
+  bool stacked = false;
 };
 
 // Error: InvalidArgument that names field, value and constraint; `*message` is

@@ -117,6 +117,11 @@ def images() -> Sequence[transforms.Step]:
   ]
 
 
+def views() -> transforms.Views:
+  transforms.Views(3)  # type: ignore[arg-type]
+  return transforms.Views([images()] * 2, as_samples=True)
+
+
 def train(
   path: str, model: tf.keras.Model, context: tf.distribute.InputContext
 ) -> None:
@@ -133,6 +138,7 @@ def train(
     start=(3, [(8, 120), (6, 41)]),
     tuning=liquid_tf.graph.Tuning(threads=4),
   )
+  liquid_tf.dataset(path, 64, transforms=views())
   taken: tf.data.Dataset = batches
   place = liquid_tf.position(taken, 3, 162)
   numbers: np.ndarray = liquid_tf.keras.order(taken)

@@ -17,6 +17,7 @@ _KINDS = {
   "SourceMessage": messages.source,
   "InterleaveMessage": messages.interleave,
   "FormatMessage": messages.format,
+  "ViewMessage": messages.view,
   "DecodeMessage": messages.decode,
 }
 

@@ -85,13 +85,17 @@ inline std::string MessageBytes(const FormatMessage& m) {
                             m.replica_formats, m.patience);
 }
 
+inline std::string MessageBytes(const ViewMessage& m) {
+  return FieldWriter::Bytes(m.feature, m.seed, m.recipe);
+}
+
 inline std::string MessageBytes(const DecodeMessage& m) {
-  return FieldWriter::Bytes(m.batch_size, m.seed, m.max_pixels, m.max_scans,
-                            m.lookahead, m.most_lookahead, m.parallelism,
-                            m.min_visible, m.features, m.masks, m.box_columns,
-                            m.box_pad, m.keypoint_flip, int64_t{m.ragged},
-                            m.recipe, m.image_bits, int64_t{m.skip_errors},
-                            int64_t{m.repeat_to_fill}, int64_t{m.round_batch});
+  return FieldWriter::Bytes(
+      m.batch_size, m.seed, m.max_pixels, m.max_scans, m.lookahead,
+      m.most_lookahead, m.parallelism, m.min_visible, m.features, m.masks,
+      m.box_columns, m.box_pad, m.keypoint_flip, int64_t{m.ragged}, m.recipe,
+      m.image_bits, int64_t{m.skip_errors}, int64_t{m.repeat_to_fill},
+      int64_t{m.round_batch}, EntryBytes(m.views), int64_t{m.stacked});
 }
 
 }  // namespace liquid
