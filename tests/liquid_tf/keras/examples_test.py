@@ -3,16 +3,51 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
 import numpy as np
 import photos
+import runs
 import tensorflow as tf
+from absl import flags
 
 import liquid_tf
 
 _EXAMPLES = pathlib.Path(__file__).parents[3] / "docs" / "examples"
+
+
+def _contrast(kill_at: int | None, **values) -> list[float]:
+  """Losses of the epochs of simclr.py; the process is killed after so many batches.
+
+  For `runs.in_new_process`.
+  """
+  sys.path.insert(0, str(_EXAMPLES))
+  import keras
+  import simclr
+
+  class Killed(keras.callbacks.Callback):
+    left = kill_at
+
+    def on_train_batch_end(self, batch, logs=None):
+      self.left -= 1
+      if not self.left:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+  fit, found = keras.Model.fit, []
+
+  def fitted(model, *arguments, callbacks, **more):
+    callbacks = [*callbacks, *([Killed()] if kill_at else [])]
+    history = fit(model, *arguments, callbacks=callbacks, **more)
+    found.extend(history.history["loss"])
+    found.append(sum(float(abs(w).sum()) for w in model.get_weights()))
+    return history
+
+  keras.Model.fit = fitted
+  flags.FLAGS(["simclr", *(f"--{name}={value}" for name, value in values.items())])
+  simclr.main(None)
+  return found
 
 
 def _losses(example: str, **flags) -> list[float]:
@@ -86,6 +121,26 @@ class ExamplesTest(tf.test.TestCase):
     )
     # Guessing among 300 classes begins at log(300), 5.7.
     self.assertLess(losses[-1], 0.5 * losses[0])
+
+  def test_two_views_and_a_kill(self):
+    root = self.create_tempdir().full_path
+    path = runs.make(root, "l3", per_class=12, sides=(40, 60))
+    values = dict(dataset=path, side=32, batch_size=8, epochs=2, save_freq=1)
+
+    def run(name: str, kill_at: int | None = None) -> tuple[list[float], str]:
+      code = -signal.SIGKILL if kill_at else 0
+      folder = os.path.join(root, name)
+      return runs.in_new_process(_contrast, code, kill_at=kill_at, run=folder, **values)
+
+    whole, _ = run("whole")
+    # Guessing among 15 other views gives log(15).
+    self.assertLess(max(whole[:2]), np.log(15))
+    run("killed", kill_at=8)
+    again, log = run("killed")
+    self.assertIn("going on at batch 2 of epoch 2", log)
+    # The epoch's loss is that of the batches that were left, the weights are equal.
+    self.assertLen(again, 2)
+    self.assertAllClose(again[-1], whole[-1], rtol=1e-5)
 
 
 if __name__ == "__main__":
