@@ -60,7 +60,7 @@ def main(_) -> None:
   steps = [
     transforms.RandomResizedCrop(_SIDE.value, scale=(0.2, 1)),
     transforms.Mirror(),
-    transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
+    transforms.ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
     transforms.Grayscale(0.2),
     transforms.Normalize(127.5, 127.5),
   ]

@@ -22,6 +22,7 @@ from liquid_tf.transforms import (
   ChannelsFirst,
   ColorJitter,
   Mirror,
+  Mix,
   Normalize,
   Orient,
   Pad,
@@ -342,6 +343,7 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
       )
     wrong = [
       ([[Ragged()]], "Ragged.* must not be given in Views"),
+      ([[Mix(), Cast("float32")]], "Mix.* must not be given in Views"),
       ([_CROP, [Orient()]], "each of Views must have a crop"),
       ([_CROP, [Resize(shorter=12)]], r"unlike \[Resize\(shorter=12\)\]"),
       ([[Normalize(mean_image="x.npy")]], "must have a mean, not an image, in Views"),

@@ -85,7 +85,7 @@ std::vector<View> Views() {
        {DType::kUint8, {-1, 20, 24, 3}}},
       {{"Resize shorter=50 " + resize, "RandomCrop height=16 width=16",
         "Rotate degrees=20 value=0 mask_value=0",
-        "ColorJitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1",
+        "ColorJitter brightness=0.4 contrast=0.4 saturation=0.4 hue=0.1 p=1",
         "Grayscale p=0.5", "ChannelsFirst"},
        {DType::kUint8, {-1, 3, 16, 16}}},
   };

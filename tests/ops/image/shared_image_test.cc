@@ -129,7 +129,7 @@ std::vector<std::vector<std::string>> Recipes() {
        "mask_value=0"},
       {"CenterCrop height=12 width=40",
        "ColorJitter brightness=.4 "
-       "contrast=.4 saturation=.4 hue=.1",
+       "contrast=.4 saturation=.4 hue=.1 p=1",
        "ChannelsFirst"},
   };
 }
