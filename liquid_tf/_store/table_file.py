@@ -37,11 +37,13 @@ class TableFile:
     what: the table, for people.
     columns: values by name, all equally many; None for one that is not there.
     lines: where each row begins in a text file; None for a table that is no text.
+    notes: sentences on columns that look like numbers, and are texts.
   """
 
   what: str
   columns: dict[str, list[Any]]
   lines: Sequence[int] | None = None
+  notes: Sequence[str] = ()
 
   def place(self, row: int) -> str:
     """A row, for people."""
@@ -72,7 +74,7 @@ def as_texts(texts: list[str]) -> list[Any]:
 def as_numbers(texts: list[str]) -> list[Any]:
   """Numbers where every cell is one as computers write it; else all as they are.
 
-  `nan` and `inf` are numbers beside others. A text that no number gives back, such as
+  Blanks around one say nothing. `nan` and `inf` are numbers beside others. A text that no number gives back, such as
   007, 1_000 or +49, is none.
   """
   numbers = list(map(as_number, texts))
@@ -81,19 +83,45 @@ def as_numbers(texts: list[str]) -> list[Any]:
     return texts
   for i, text in enumerate(texts):
     if not is_number[i]:
-      if not _NO_NUMBER.fullmatch(text):
+      if not _NO_NUMBER.fullmatch(text.strip()):
         return texts
       numbers[i] = float(text)
   return numbers
 
 
 def as_number(text: str) -> int | float | str:
-  """A number where a cell is one; else the cell as it is."""
-  if _INTEGER.fullmatch(text):
-    return int(text)
-  if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
+  """A number where a cell is one, but for blanks around it; else the cell as it is."""
+  stripped = text.strip()
+  if _INTEGER.fullmatch(stripped):
+    return int(stripped)
+  if _NUMBER.fullmatch(stripped) and math.isfinite(number := float(stripped)):
     return number
   return text
+
+
+def _mostly_numbers(
+  path: str, name: str, texts: Sequence[str], lines: Sequence[int]
+) -> list[str]:
+  """A sentence on a column of texts that are numbers but for a few; or none.
+
+  Args:
+    path: of the table.
+    name: of the column.
+    texts: its cells; empty ones say nothing.
+    lines: where each begins.
+  """
+  wrong = [row for row, text in enumerate(texts) if isinstance(as_number(text), str)]
+  others = [row for row in wrong if texts[row]]
+  filled = sum(map(bool, texts))
+  if not others or 2 * len(others) >= filled:
+    return []
+  first = others[0]
+  shown = texts[first] if len(texts[first]) <= 60 else f"{texts[first][:60]}…"
+  return [
+    f"{path}: {filled - len(others)} of {filled} cells of column {name} are numbers, "
+    f"but not all (line {lines[first]} has {shown!r}), so all of them became names: "
+    "leave a cell without a number empty, and write 45.5 with a point"
+  ]
 
 
 def name_column(names: Iterable[str]) -> str | None:
@@ -127,12 +155,16 @@ def _csv(path: str, typings: Typings, other: Typing) -> TableFile:
     rows.append(row)
     lines.append(line)
   _check_names(names)
-  columns, special = {}, typings(names)
+  columns, notes, special = {}, [], typings(names)
   for i, name in enumerate(names):
     texts = [row[i] for row in rows]
-    typed = iter(special.get(name, other)([text for text in texts if text]))
-    columns[name] = [next(typed) if text else None for text in texts]
-  return TableFile(path, columns, lines)
+    typing = special.get(name, other)
+    typed = typing([text for text in texts if text])
+    if typing is not as_texts and str in set(map(type, typed)):
+      notes += _mostly_numbers(path, name, texts, lines)
+    cells = iter(typed)
+    columns[name] = [next(cells) if text else None for text in texts]
+  return TableFile(path, columns, lines, notes)
 
 
 def _check_names(names: Sequence[str]) -> None:

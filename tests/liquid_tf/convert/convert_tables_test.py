@@ -50,7 +50,7 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
     (["1e2", "100"], None),
     (["-0", "0"], None),
     (["٤", "4"], None),
-    ([" 4", "4"], None),
+    ([" 4", "4 "], [4, 4]),
     (["cat", " cat", "cat "], None),
     (["NaN", "Infinity", "None"], None),
     (["True", "False", "1"], None),
@@ -96,6 +96,7 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
     (["5", "7.5", ""], "float64", [5, 7.5, np.nan]),
     (["true", "FALSE", ""], "bool", [True, False, False]),
     (["16777217", "2"], "int64", [16777217, 2]),
+    (["5 ", " 7.5", ""], "float64", [5, 7.5, np.nan]),
     (["007", "7", ""], "string", [b"007", b"7", b""]),
     (["1.50", "x"], "string", [b"1.50", b"x"]),
     (["1e400", "2"], "string", [b"1e400", b"2"]),
@@ -120,6 +121,25 @@ class ConvertTablesTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(found.dtype, dtype)
     self.assertAllEqual(list(found.values), wanted)
     self.assertEqual(found.default, 0 if wanted[-1] in (0, False) else None)
+
+  @parameterized.parameters(
+    (["45", "50.5 ", "NA", "", "61"], "3 of 4 cells of column x .*line 4 has 'NA'"),
+    (
+      ["45", '"61,5"', "33"],
+      "2 of 3 cells of column x are .*line 3 has '61,5'.* names",
+    ),
+    (["45", "50"], None),
+    (["007", "7"], None),
+  )
+  def test_names_that_look_like_numbers_are_told(self, cells, message):
+    rows = "".join(f"{i},{cell}\n" for i, cell in enumerate(cells))
+    (self.root / "t.csv").write_text(f"id,x\n{rows}")
+    for named in (tables.UNNAMED, tables.Named(label="x")):
+      notes = tables.read(os.fspath(self.root / "t.csv"), named).notes
+      found = [note for note in notes if "are numbers" in note]
+      self.assertLen(found, message is not None)
+      if found:
+        self.assertRegex(found[0], message)
 
   def test_a_number_that_is_none_is_kept(self):
     rows = [{"file_name": "a", "x": float("nan")}, {"file_name": "b", "x": -0.5}]

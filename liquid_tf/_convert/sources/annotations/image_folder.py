@@ -136,7 +136,8 @@ def _join(every: Sequence[tuple[Beside, TableFile]]) -> _Joined:
     before = f"{one.path}, " if len(every) > 1 else ""
     places += [before + table.place(row) for row in range(count)]
   what = few([table.what for _, table in every], 1)
-  return _Joined(what, columns, places=places)
+  notes = [note for _, table in every for note in table.notes]
+  return _Joined(what, columns, notes=notes, places=places)
 
 
 def _boxes(table: _Joined, objects: Sequence[Any], notes: list[str]) -> _Joined:

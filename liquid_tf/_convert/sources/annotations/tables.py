@@ -48,15 +48,15 @@ UNNAMED = Named()
 
 def _classes(texts: list[str]) -> list[Any]:
   """Class numbers where a CSV's cells are all whole; else names, as they are."""
-  found = [_WHOLE.fullmatch(text) for text in texts]
+  found = [_WHOLE.fullmatch(text.strip()) for text in texts]
   if None in found or len({match[2] for match in found}) > 1:
     return texts
   return [int(match[1]) for match in found]
 
 
 def _sides(texts: list[str]) -> list[Any]:
-  """Numbers where cells are such; blanks around one say nothing."""
-  return [table_file.as_number(text.strip()) for text in texts]
+  """Numbers where cells are such."""
+  return list(map(table_file.as_number, texts))
 
 
 class _Roles(NamedTuple):
@@ -231,7 +231,7 @@ def _of_images(table: TableFile, roles: _Roles) -> Annotations:
   if roles.labels:
     labels = _image_labels(table, roles.labels, faults)
   others = [name for name in table.columns if name not in (roles.key, *roles.labels)]
-  notes = [
+  notes = [*table.notes] + [
     f"{table.what}: column {name} is not kept, since a dataset has it of its images"
     for name in others
     if name in OF_IMAGE
@@ -347,6 +347,7 @@ def _of_boxes(table: TableFile, roles: _Roles) -> Annotations:
     | {name: _column(table, name, rows) for name in more},
     classes=classes,
     faults={i: faults[key] for i, key in enumerate(keys) if key in faults},
+    notes=list(table.notes),
   )
 
 
