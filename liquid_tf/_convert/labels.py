@@ -59,9 +59,9 @@ def describe(
 ) -> dict[str, Any] | None:
   """The manifest's entry of the labels, or None where there are none.
 
-  One whole number from 0 on each: classes, whose names are the source's. One other
-  number each, or k numbers each: float32, shape [1] or [k]. Unequal numbers of them:
-  shape [None].
+  One whole number from 0 on each, unless the source gives floats: classes, whose names
+  are the source's. One other number each, or k numbers each: float32, shape [1] or [k].
+  Unequal numbers of them: shape [None].
 
   Args:
     source: what is converted.
@@ -76,7 +76,8 @@ def describe(
   if counts.tolist() == [0]:
     return None
   values = samples["label"]
-  if counts.tolist() == [1] and not (values % 1).any() and (values >= 0).all():
+  are_whole = not (values % 1).any() and (values >= 0).all()
+  if counts.tolist() == [1] and are_whole and not source.are_floats:
     return _classes(source, values.astype(np.int64))
   if "pcr" in mix:
     raise ConvertError(

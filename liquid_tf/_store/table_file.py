@@ -74,8 +74,8 @@ def as_texts(texts: list[str]) -> list[Any]:
 def as_numbers(texts: list[str]) -> list[Any]:
   """Numbers where every cell is one as computers write it; else all as they are.
 
-  Blanks around one say nothing. `nan` and `inf` are numbers beside others. A text that no number gives back, such as
-  007, 1_000 or +49, is none.
+  Blanks around one say nothing. `nan` and `inf` are numbers beside others. A text that
+  no number gives back, such as 007, 1_000 or +49, is none.
   """
   numbers = list(map(as_number, texts))
   is_number = [not isinstance(number, str) for number in numbers]

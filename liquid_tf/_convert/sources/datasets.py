@@ -92,6 +92,7 @@ class DatasetSource(SampleSource):
         for name, entry in manifest["features"].items()
         if name not in ("image", "label")
       },
+      are_floats=manifest["features"].get("label", {}).get("dtype") == "float32",
       is_remote=storage.is_remote(manifest.directory),
     )
     self.channels = manifest["features"]["image"]["shape"][2]

@@ -27,8 +27,14 @@ from liquid_tf.errors import ConvertError
 _OTHERS = "which others have: give all boxes some"
 
 
-def labels(given: list[Any], named: str) -> tuple[list[str] | None, list[np.ndarray]]:
-  """Names of the classes, sorted, or None; and the labels of each item, float32 [k].
+def labels(
+  given: Sequence[Any], named: str
+) -> tuple[list[str] | None, list[np.ndarray], bool]:
+  """The classes and labels of items.
+
+  Returns:
+    Names of the classes, sorted, or None; the labels of each item, float32 [k]; and
+    whether any was given as a float.
 
   Raises:
     ConvertError: two classes have hardly different names.
@@ -36,14 +42,12 @@ def labels(given: list[Any], named: str) -> tuple[list[str] | None, list[np.ndar
   names = {label for label in given if isinstance(label, str)}
   none = np.zeros(0, np.float32)
   if not names:
-    return None, [
-      none if label is None else np.array(label[1], np.float32) for label in given
-    ]
+    numbers = [[] if label is None else label[1] for label in given]
+    are_floats = any(isinstance(value, float) for some in numbers for value in some)
+    return None, [np.array(some, np.float32) for some in numbers], are_floats
   classes = alike.sorted_classes(named, names)
-  numbers = {
-    name: np.array([number], np.float32) for number, name in enumerate(classes)
-  }
-  return classes, [none if label is None else numbers[label] for label in given]
+  known = {name: np.array([number], np.float32) for number, name in enumerate(classes)}
+  return classes, [none if label is None else known[label] for label in given], False
 
 
 def all_or_none(names: Sequence[str], has_mask: list[bool], origin: Origin) -> bool:

@@ -63,7 +63,7 @@ class Item(NamedTuple):
 
   name: str
   image: bytes | str
-  label: str | tuple[str, list[float]] | None
+  label: str | tuple[str, list[int | float]] | None
   split: str | None
   columns: dict[str, Any]
   arrays: dict[str, np.ndarray] = {}
@@ -343,7 +343,7 @@ def _checked(pixels: np.ndarray) -> np.ndarray:
   return pixels
 
 
-def _label(label: Any) -> str | tuple[str, list[float]] | None:
+def _label(label: Any) -> str | tuple[str, list[int | float]] | None:
   if label is None:
     return None
   if isinstance(label, str):
@@ -368,7 +368,8 @@ def _label(label: Any) -> str | tuple[str, list[float]] | None:
   fault = labels.fault(values)
   if fault:
     raise ValueError(fault)
-  return kind, [float(value) for value in values]
+  is_whole = [isinstance(value, numbers.Integral) for value in values]
+  return kind, [int(v) if whole else float(v) for v, whole in zip(values, is_whole)]
 
 
 def _is_number(value: Any) -> bool:

@@ -98,7 +98,7 @@ class ItemSource(RecordSource):
     names = [os.fsdecode(files.path(number)) for number in range(len(files))]
     labels, split_of, values, shapes, box_labels, is_raw = zip(*told)
     self._mask_is_raw = is_raw
-    classes, self._labels = item_values.labels(labels, named)
+    classes, self._labels, are_floats = item_values.labels(labels, named)
     splits, split_of = item_values.splits(names, split_of, self._origin)
     self._columns, notes = item_values.columns(names, values, self._origin)
     self._boxes = item_values.annotations(
@@ -122,6 +122,7 @@ class ItemSource(RecordSource):
       skipped=unlisted.skipped,
       notes=[*unlisted.notes, *notes, *self._boxes.notes],
       features=self._boxes.features,
+      are_floats=are_floats,
       named=named,
       has_masks=item_values.all_or_none(names, has_mask, self._origin),
     )

@@ -91,6 +91,7 @@ class SampleSource:
     skipped: what is in no sample.
     notes: sentences on what is known of the samples and not kept, or lacking.
     features: the manifest's entries of features that the samples' examples hold.
+    are_floats: whether labels are numbers and no classes, even if all are whole.
     has_masks: whether `load` gives a mask with each image.
     is_remote: whether samples come from a store, whose answers are waited for.
     named: the source as errors name it: by default its root.
@@ -110,6 +111,7 @@ class SampleSource:
   skipped: Sequence[LeftOut] = ()
   notes: Sequence[str] = ()
   features: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+  are_floats: bool = False
   has_masks: bool = False
   is_remote: bool = False
   named: str | None = None

@@ -247,9 +247,11 @@ class WebdatasetSource(RecordSource):
       name = group.key if are_unique else f"{file.path}/{group.key}"
       table.add(os.fsencode(name), place.size, file.mtime_ns)
     names = [os.fsdecode(table.path(number)) for number in range(len(table))]
-    classes, self._labels = item_values.labels([i.label for i in given], origin.named)
+    classes, self._labels, are_floats = item_values.labels(
+      [i.label for i in given], origin.named
+    )
     columns = [i.columns for i in given]
-    class_names = None if classes else _class_names(given)
+    class_names = None if classes or are_floats else _class_names(given)
     if class_names is not None:
       columns = [
         {name: value for name, value in one.items() if name != _JSON_LABEL}
@@ -268,6 +270,7 @@ class WebdatasetSource(RecordSource):
       classes=classes or class_names,
       skipped=skipped,
       notes=[*notes, *lacking],
+      are_floats=are_floats,
       is_remote=any(map(storage.is_remote, paths)),
     )
 

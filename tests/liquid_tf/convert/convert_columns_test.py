@@ -57,6 +57,7 @@ class ColumnsTest(parameterized.TestCase):
     ("filename,class", ["7", "7.0", "x", "1"], ["1", "7", "7.0", "x"]),
     ("file_name,label", ["2", "0", "1", "2"], None),
     ("path,label", ["2.0", "0.0", "1.0", "2.0"], None),
+    ("path,label", ["45", "50", "61.0", "33"], None),
     ("name,label", ["0.5", "-2", "1e3", "3"], None),
   )
   def test_labels_of_a_csv(self, head, cells, classes):
@@ -68,7 +69,7 @@ class ColumnsTest(parameterized.TestCase):
     found = self._labels(path)
     if classes is not None:
       self.assertEqual(found, cells)
-    elif "0.5" in cells:
+    elif "." in "".join(cells):
       self.assertEqual(found, [[float(cell)] for cell in cells])
     else:
       self.assertEqual(found, [int(float(cell)) for cell in cells])

@@ -195,6 +195,9 @@ class IterableTest(_Case):
   @parameterized.named_parameters(
     ("classes", [3, np.int64(1), np.array(0)], {"dtype": "int64", "shape": []}),
     ("numbers", [0.5, 2, -1], {"dtype": "float32", "shape": [1]}),
+    ("floats", [45.0, np.float32(50), 61], {"dtype": "float32", "shape": [1]}),
+    ("one_float", [[45.0], np.ones(1), [3]], {"dtype": "float32", "shape": [1]}),
+    ("one_class", [[4], np.ones(1, int), (3,)], {"dtype": "int64", "shape": []}),
     ("vectors", [[1, 0.5], (0, 1), np.ones(2)], {"dtype": "float32", "shape": [2]}),
   )
   def test_labels_that_are_numbers(self, labels, feature):
@@ -205,6 +208,9 @@ class IterableTest(_Case):
     for number, label in enumerate(labels):
       wanted = np.asarray(label, np.float32).reshape(-1)
       np.testing.assert_array_equal(np.reshape(view[number]["label"], -1), wanted)
+    again = f"{self.root}/again.liquid"
+    liquid_tf.convert(self.output, again, "raw", progress=False)
+    self.assertEqual(liquid_tf.inspect(again)["features"]["label"], feature)
 
   def test_an_item_without_a_value_of_a_column(self):
     crops = _crops(3)

@@ -64,6 +64,7 @@ class AnnotatedSource(PassedSource):
     self._labelled = next((m for m in given if m.annotations.labels is not None), None)
     if self._labelled is not None:
       self.classes = self._labelled.annotations.labels.classes
+      self.are_floats = self._labelled.annotations.labels.are_floats
 
   def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
     places = np.asarray(positions, np.int64)

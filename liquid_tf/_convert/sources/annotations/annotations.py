@@ -29,10 +29,12 @@ class Labels(NamedTuple):
   Attributes:
     values: of each, float64 [k] as bytes; of one without a label, no bytes.
     classes: names that they are positions in, or None.
+    are_floats: as of `SampleSource`.
   """
 
   values: Sequence[bytes]
   classes: list[str] | None = None
+  are_floats: bool = False
 
 
 @dataclasses.dataclass(eq=False, repr=False)

@@ -272,7 +272,7 @@ def _image_labels(
     if not numbers and not (len(names) == 1 and kinds == {list}):
       must = "numbers only" if len(names) > 1 else "numbers only, or names only"
       raise table.wrong_kinds(name, must)
-  result = []
+  result, are_floats = [], False
   for row, cells in enumerate(zip(*(table.columns[name] for name in names))):
     if isinstance(cells[0], list):
       cells = cells[0]
@@ -287,8 +287,9 @@ def _image_labels(
       )
     elif fault := _labels.fault(cells):
       faults[row], cells = f"{table.place(row)}: {fault}", []
+    are_floats |= float in map(type, cells)
     result.append(np.array(cells, "<f8").tobytes())
-  return Labels(result)
+  return Labels(result, are_floats=are_floats)
 
 
 def _class_labels(table: TableFile, name: str) -> Labels:
