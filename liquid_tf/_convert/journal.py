@@ -35,6 +35,7 @@ SCAN_DTYPE = np.dtype(
     ("label", "<f4"),
     ("format", "u1"),
     ("by_pillow", "?"),
+    ("pages", "<u4"),
     ("height", "<u4"),
     ("width", "<u4"),
     ("source_channels", "u1"),

@@ -110,6 +110,15 @@ def as_raw(contents: bytes, reason: bytes, limits: Limits) -> tuple[bytes, bytes
     return b"", why.encode(errors="replace")
 
 
+def pages(contents: bytes) -> int:
+  """Counts pages or frames of an image that `as_raw` reads; 1 if they are damaged."""
+  try:
+    with Image.open(io.BytesIO(contents), formats=_FORMATS) as image:
+      return getattr(image, "n_frames", 1)
+  except Exception:  # Pillow raises whatever its readers meet.
+    return 1
+
+
 def decodable(
   contents: tf.Tensor, limits: Limits
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

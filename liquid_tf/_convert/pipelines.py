@@ -221,6 +221,10 @@ def _decodable(
   return loaded | {"image": image, "by_pillow": by_pillow, "error": error}
 
 
+def _pages(contents: bytes) -> np.int64:
+  return np.int64(pillow.pages(contents))
+
+
 def scan(
   source: SampleSource, positions: Sequence[int], encoding: Encoding, workers: int
 ) -> Iterator[dict[str, Any]]:
@@ -235,8 +239,8 @@ def scan(
   Returns:
     Dicts, in the order of `positions`: `format` string, `shape` int64[3] and `bits` of
     the source's image, `changed_shape` int64[3] and `pixels_hash` of what becomes of
-    it, 0 if it was not decoded, `orientation` of the source's, `by_pillow`, `labels`
-    float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
+    it, 0 if it was not decoded, `orientation` of the source's, `by_pillow`, `pages` of
+    a file that Pillow read, `labels` float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
     `mask_crc32c`, and `error`, which is empty where the rest is right.
   """
   lib = ops.lib()
@@ -244,9 +248,15 @@ def scan(
   geometry = encoding.geometry
 
   def scan_one(loaded):
+    contents = loaded["image"]
     loaded = _decodable(source, _with_orientation(loaded), encoding)
     names = ("labels", "crc32c", "orientation", "by_pillow", "error")
     result = {key: loaded[key] for key in names}
+    result["pages"] = tf.cond(
+      loaded["by_pillow"] & tf.equal(loaded["error"], ""),
+      lambda: by_python(_pages, [contents], tf.int64)[0],
+      lambda: tf.constant(1, tf.int64),
+    )
     if _knows_pixels(source, encoding):
       known = ("format", "shape", "bits", "pixels_hash")
       result |= {key: loaded[key] for key in known}

@@ -152,6 +152,7 @@ def run(
       most_skipped=most_skipped,
       output=listed,
     )
+    scan.note_pages(source, table, good)
     job, splits, split_of, label = _plan(
       source, output, table, good, arguments, encoding, base
     )

@@ -44,7 +44,7 @@ def _row(
     row["mask_bits"] = element["mask_bits"]
     row["mask_hash"] = np.int64(element["mask_hash"]).astype(np.uint64)
   row["format"] = FORMATS.index(element["format"].decode())
-  row["by_pillow"] = element["by_pillow"]
+  row["by_pillow"], row["pages"] = element["by_pillow"], element["pages"]
   row["height"], row["width"], _ = element["changed_shape"]
   row["source_channels"], row["source_bits"] = channels, element["bits"]
   row["channels"] = encoding.channels or channels
@@ -52,6 +52,23 @@ def _row(
   row["orientation"] = 1 if encoding.geometry.orient else element["orientation"]
   row["pixels_hash"] = np.int64(element["pixels_hash"]).astype(np.uint64)
   return row, ""
+
+
+def note_pages(source: SampleSource, scan: np.ndarray, good: np.ndarray) -> None:
+  """Notes in a source how many of its files have more than the page that is read.
+
+  Args:
+    source: the samples.
+    scan: shape [samples], SCAN_DTYPE.
+    good: positions of those that are stored.
+  """
+  several = good[scan["pages"][good] > 1]
+  if len(several):
+    first = int(several[0])
+    source.notes.append(
+      f"{len(several)} of {len(good)} files have several pages or frames (first: "
+      f"{source.path(first)}, {scan['pages'][first]}): only the first of each was read"
+    )
 
 
 def scan_samples(

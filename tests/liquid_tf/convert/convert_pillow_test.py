@@ -103,12 +103,29 @@ class ConvertPillowTest(parameterized.TestCase, tf.test.TestCase):
     report = self._convert("raw:1,png:1,l3:1", transforms=[Channels(3)])
     self.assertEqual(report.skipped, [])
     self.assertEqual(report.by_pillow, len(_files()))
+    [note] = report.notes
+    self.assertRegex(
+      note, r"^2 of 15 files have .*first: a/animated.gif, 2\): only the first"
+    )
     self.assertEqual(manifest.load(self.output)["source"]["by_pillow"], len(_files()))
     self._check([files[name] for name in sorted(files)])
 
     # Of a dataset nothing is read by Pillow.
     again = convert(self.output, f"{self.root}/again", "bmp", progress=False)
     self.assertEqual(again.by_pillow, 0)
+
+  def test_pages_of_a_tiff_are_told(self):
+    slices = [Image.fromarray(np.full((8, 9), i * 300, np.uint16)) for i in range(7)]
+    self._write({"one.tif": _encode(slices[3], "TIFF")})
+    self.assertEqual(self._convert().notes, [])
+    several = _encode(slices[2], "TIFF", save_all=True, append_images=slices)
+    self._write({"some.tif": several})
+    report = self._convert(existing="replace")
+    self.assertLen(report.notes, 1)
+    self.assertStartsWith(
+      report.notes[0],
+      "1 of 2 files have several pages or frames (first: a/some.tif, 8): ",
+    )
 
   def test_every_kind_of_source(self):
     files = [file for _, file in sorted(_files().items())]
