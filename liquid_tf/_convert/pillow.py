@@ -13,6 +13,9 @@ from liquid_tf._native import image_ops, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._words import said
 
+# Advice on values that may be below 0.
+OF_SIGNED = "add 32,768 and save uint16, which keeps all values of int16"
+
 # No other: Pillow's readers of some formats start programs.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 
@@ -60,7 +63,7 @@ def pixels(image: Image.Image) -> np.ndarray:
   if image.mode.startswith("I"):
     found = np.asarray(image)
     if found.min() < 0 or found.max() > 0xFFFF:
-      raise ValueError("it has values outside of 0 to 65535")
+      raise ValueError(f"it has values outside of 0 to 65535: {OF_SIGNED}")
     return found.astype(np.uint16)
   mode = _MODES.get(image.mode)
   if mode is None:

@@ -240,8 +240,9 @@ def scan(
     Dicts, in the order of `positions`: `format` string, `shape` int64[3] and `bits` of
     the source's image, `changed_shape` int64[3] and `pixels_hash` of what becomes of
     it, 0 if it was not decoded, `orientation` of the source's, `by_pillow`, `pages` of
-    a file that Pillow read, `labels` float32[k], `crc32c`, with masks `mask_shape` int64[3], `mask_bits`, `mask_hash`,
-    `mask_crc32c`, and `error`, which is empty where the rest is right.
+    a file that Pillow read, `labels` float32[k], `crc32c`, with masks `mask_shape`
+    int64[3], `mask_bits`, `mask_hash`, `mask_crc32c`, and `error`, which is empty where
+    the rest is right.
   """
   lib = ops.lib()
   limits = source.limits.attributes()

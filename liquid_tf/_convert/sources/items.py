@@ -336,9 +336,10 @@ def _checked(pixels: np.ndarray) -> np.ndarray:
   sides = pixels.shape[:2]
   shaped = pixels.ndim == 2 or (pixels.ndim == 3 and 1 <= pixels.shape[2] <= 4)
   if not is_right or not shaped or not all(sides):
+    advice = f": {pillow.OF_SIGNED}" if pixels.dtype.kind in "if" else ""
     raise ValueError(
       "image must be uint8 or uint16 of shape [height, width] or [height, width, 1 to "
-      f"4], but is {pixels.dtype} of shape {list(pixels.shape)}"
+      f"4], but is {pixels.dtype} of shape {list(pixels.shape)}{advice}"
     )
   return pixels
 

@@ -84,7 +84,11 @@ _KINDS = (
   Kind("a pickle of Python", _FROM_PYTHON, (".pkl", ".pickle")),
   Kind("a file of MATLAB", _FROM_PYTHON, (".mat",), (b"MATLAB ",)),
   Kind("a file of ArrayRecord", "give the folder of TFDS", (".array_record",)),
-  Kind("a file of DICOM", "save its images as PNG of 16 bits", (".dcm", ".dicom")),
+  Kind(
+    "a file of DICOM",
+    f"{_FROM_PYTHON}, as the recipe for DICOM in the documentation does",
+    (".dcm", ".dicom"),
+  ),
   Kind(
     "a video",
     "save its frames as images, and give their folder",

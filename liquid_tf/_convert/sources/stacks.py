@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from liquid_tf._convert import pillow
 from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.items import Origin
@@ -216,8 +217,11 @@ def _check_images(array: _Array) -> None:
   if dtype.kind == "f":
     raise array.wrong(
       "images are uint8 or uint16: save (array * 255).round().astype(numpy.uint8), if "
-      "its numbers are from 0 to 1"
+      "its numbers are from 0 to 1; if they are whole numbers that int16 holds, "
+      f"{pillow.OF_SIGNED}"
     )
+  if dtype == np.int16:
+    raise array.wrong(f"images are uint8 or uint16: {pillow.OF_SIGNED}")
   if dtype.kind == "b":
     raise array.wrong("images are uint8: save array.astype(numpy.uint8) * 255")
   if dtype.kind != "u" or dtype.itemsize > 2:
@@ -277,6 +281,22 @@ def _label_names(array: _Array, given: str | None) -> list[str]:
   return names + ["labels"] * (array.member is None)
 
 
+def _searches(images: _Array) -> bool:
+  """Whether labels are looked for: not beside a file of HTTP whose URL has a query."""
+  return images.member is not None or images.path == schemes.shown(images.path)
+
+
+def _without_labels(images: _Array) -> str:
+  """A sentence on images beside which no labels were found."""
+  names = [
+    name + ("" if images.member else _NPY) for name in _label_names(images, None)
+  ]
+  return (
+    f"{images}: without labels, as none of {', '.join(names)} is beside it; "
+    f"{said('label_feature=…')} names another"
+  )
+
+
 def _find_labels(
   images: _Array, arrays: Sequence[_Array], given: str | None
 ) -> _Array | None:
@@ -289,7 +309,7 @@ def _find_labels(
       for one in arrays:
         if one.path == images.path and one.name == name:
           return one
-    elif images.path == schemes.shown(images.path):
+    elif _searches(images):
       path = storage.join(reading.folder_of(images.path), name + _NPY)
       with text_file.explained(path):
         size = storage.file_size(path)
@@ -437,10 +457,14 @@ def list_stacks(paths: Sequence[str], names: ExampleNames) -> Unlisted:
   used = [(one.path, one.name) for one in (*images, *filter(None, labels))]
   others = [array for array in arrays if (array.path, array.name) not in used]
   notes = []
+  if names.label is None:
+    lacking = [array for array, one in zip(images, labels) if one is None]
+    notes += [_without_labels(array) for array in lacking if _searches(array)]
   if others:
     notes.append(
       f"{name_files(paths)}: {few([one.described for one in others])}: not kept, "
-      "neither images nor their labels"
+      "neither images nor their labels; to add values of the samples as columns, call "
+      'liquid_tf.annotate(path, {"number": numpy.arange(n), "name": array})'
     )
   return Unlisted(
     stacks,

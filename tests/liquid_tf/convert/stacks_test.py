@@ -60,9 +60,23 @@ class StacksTest(parameterized.TestCase):
   )
   def test_an_array(self, make):
     images = make()
-    report = self._convert(self._save("faces.npy", images), "png:1,l3:1")
+    path = self._save("faces.npy", images)
+    report = self._convert(Source(path, label_feature=""), "png:1,l3:1")
     self.assertEqual(report.notes, [])
     self._check(images, [f"faces.npy/{i}" for i in range(5)])
+
+  def test_labels_that_are_not_beside_an_array(self):
+    path = self._save("stack.npy", _crops(2))
+    self._save("ages.npy", np.array([40.0, 50.0]))
+    [note] = self._convert(path).notes
+    self.assertRegex(note, r"stack.npy: .*none of labels.npy, label.npy, y.npy is besi")
+    self.assertIn("label_feature=… names another", note)
+    source = Source(path, label_feature="ages")
+    self.assertEqual(self._convert(source, existing="replace").notes, [])
+    self._check(_crops(2), ["stack.npy/0", "stack.npy/1"], [[40], [50]])
+    np.savez(f"{self.root}/a.npz", x_train=_crops(2))
+    report = self._convert(f"{self.root}/a.npz", existing="replace")
+    self.assertRegex(report.notes[0], "a.npz, x_train: .*none of y_train, Y_train is b")
 
   @parameterized.named_parameters(
     ("images", "images", "labels"),
@@ -126,6 +140,7 @@ class StacksTest(parameterized.TestCase):
     report = self._convert(f"{self.root}/a.npz", "raw:1,png:1")
     self.assertEqual(report.splits, {s: 4 + i for i, s in enumerate(splits)})
     self.assertIn("more (float64 of shape [3]): not kept", report.notes[0])
+    self.assertIn('annotate(path, {"number": numpy.arange(n), "', report.notes[0])
     self.assertIn(
       f"took {sum(map(len, images)) * 60 + 16 * len(images):,}", report.notes[1]
     )
@@ -168,6 +183,7 @@ class StacksTest(parameterized.TestCase):
     ("object", np.array([None, 1]), "has no array of images.*object of shape"),
     ("objects", np.full((1, 4, 5), None), "objects of Python are not read"),
     ("floats", np.zeros((2, 8, 8)), "float64 of shape .2, 8, 8.: .*save .array . 255"),
+    ("signed", np.zeros((2, 8, 8), np.int16), "add 32,768 and save uint16, which keep"),
     ("long", np.zeros((2, 8, 8), np.int64), "save array.astype.numpy.uint8., if"),
     ("truth", np.zeros((2, 8, 8), bool), "save array.astype.numpy.uint8. . 255"),
     ("first", np.zeros((2, 3, 8, 8), np.uint8), "channels, in .*transpose.0, 2, 3, 1"),
