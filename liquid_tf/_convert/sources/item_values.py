@@ -17,12 +17,11 @@ from liquid_tf._convert.sources.annotations.annotations import (
 from liquid_tf._convert.sources.annotations.annotations import LABELS as BOX_LABELS
 from liquid_tf._convert.sources.item_spool import Spool
 from liquid_tf._convert.sources.items import Origin
-from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SPLITS
+from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, numbered_splits
 from liquid_tf._store import table_columns
 from liquid_tf._store.columns import OF_IMAGE
 from liquid_tf._store.table_columns import Cells
 from liquid_tf._store.table_file import TableFile
-from liquid_tf.errors import ConvertError
 
 _OTHERS = "which others have: give all boxes some"
 
@@ -74,14 +73,7 @@ def splits(
     raise origin.wrong(
       number, names[number], "has no split, which others have: give all items one"
     )
-  splits = [name for name in SPLITS if name in found]
-  splits += sorted(found.difference(splits))
-  if len(splits) > 256:
-    raise ConvertError(
-      f"{origin.named} has {len(splits)} splits, and must have at most 256"
-    )
-  numbers = {name: number for number, name in enumerate(splits)}
-  return splits, np.array([numbers[name] for name in given], np.uint8)
+  return numbered_splits(origin.named, given)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -390,6 +390,21 @@ def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
   return splits, [splits.index(name) for name in found]
 
 
+def numbered_splits(named: str, given: Sequence[str]) -> tuple[list[str], np.ndarray]:
+  """Names of all splits, and the position of each sample's among them, uint8.
+
+  Raises:
+    ConvertError: there are too many.
+  """
+  found = set(given)
+  splits = [name for name in SPLITS if name in found]
+  splits += sorted(found.difference(splits))
+  if len(splits) > 256:
+    raise ConvertError(f"{named} has {len(splits)} splits, and must have at most 256")
+  numbers = {name: number for number, name in enumerate(splits)}
+  return splits, np.array([numbers[name] for name in given], np.uint8)
+
+
 def read_range(path: str, offset: int, length: int) -> bytes:
   """Reads a part of a file. Thread-safe.
 

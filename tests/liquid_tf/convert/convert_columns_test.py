@@ -226,6 +226,30 @@ class ColumnsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, "annotations .* must be given once"):
       self._convert(labels, labels)
 
+  def test_a_column_gives_the_splits(self):
+    rows = [f"{n},{i % 2},{('val', 'train')[i % 2]}" for i, n in enumerate(_NAMES)]
+    table = self._write("t.csv", "id,label,split", *rows)
+    view = liquid_tf.open(self._convert(table))
+    self.assertEqual(list(view.splits), ["train", "val"])
+    for split, wanted in (("val", _NAMES[::2]), ("train", _NAMES[1::2])):
+      found = view.split(split)
+      self.assertEqual(
+        sorted(one["name"] for one in found), [f"{n}.png" for n in wanted]
+      )
+    given = liquid_tf.Source(self.root / "images", annotations=table)
+    with self.assertRaisesRegex(
+      ConvertError, "must not be given: .* has splits of its"
+    ):
+      liquid_tf.convert(given, self.root / "e", "png", splits="train:1,val:1")
+    for lines, message in (
+      (rows[:-1], "a column split, and no row of d.png"),
+      ([*rows[:-1], "d,1,"], "split of line 5 must be the name of a split, .* is none"),
+      ([*rows[:-1], "d,1,a/b"], "split of line 5 must .* but is 'a/b'"),
+    ):
+      table = self._write("t.csv", "id,label,split", *lines)
+      with self.assertRaisesRegex(ConvertError, message):
+        self._convert(table)
+
   def test_a_table_that_changes_is_seen(self):
     """Between the scan and the shards, as where a conversion is gone on with."""
     table = self._write("t.csv", "id,label", *(f"{n},{n * 2}" for n in _NAMES))

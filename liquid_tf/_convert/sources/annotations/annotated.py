@@ -15,7 +15,11 @@ from liquid_tf._convert.sources.annotations.read import is_table, read
 from liquid_tf._convert.sources.annotations.tables import UNNAMED, Named
 from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.listed import ListedSource
-from liquid_tf._convert.sources.samples import PassedSource, SampleSource
+from liquid_tf._convert.sources.samples import (
+  PassedSource,
+  SampleSource,
+  numbered_splits,
+)
 from liquid_tf._native import ops
 from liquid_tf._store import storage
 from liquid_tf._store.columns import Column
@@ -66,6 +70,10 @@ class AnnotatedSource(PassedSource):
       self.classes = self._labelled.annotations.labels.classes
       self.are_floats = self._labelled.annotations.labels.are_floats
 
+    for one in given:
+      if one.annotations.splits is not None:
+        self.splits, self.split_of = _splits(folder, one)
+
   def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
     places = np.asarray(positions, np.int64)
     return {
@@ -112,6 +120,27 @@ class AnnotatedSource(PassedSource):
         # No two have boxes.
         example = one.annotations.example(row, size)
     return example, b""
+
+
+def _splits(folder: SampleSource, given: Matched) -> tuple[list[str], np.ndarray]:
+  """The splits that a table gives, and the position of each image's.
+
+  Raises:
+    ConvertError: the folder has splits of its own, or an image has none.
+  """
+  what, names = given.annotations.what, given.annotations.splits
+  if len(folder.splits) > 1:
+    raise ConvertError(
+      f"{what} has a column split, and {folder.root} has splits of its own, "
+      f"{', '.join(folder.splits)}: leave the column out, or give it another name"
+    )
+  if (given.row_of < 0).any():
+    first = int(given.row_of.argmin())
+    raise ConvertError(
+      f"{what} has a column split, and no row of {folder.path(first)}: give each image "
+      "a row, or leave out the images without one"
+    )
+  return numbered_splits(what, [names[row] for row in given.row_of.tolist()])
 
 
 def _folded(path: str) -> str:

@@ -51,6 +51,7 @@ class Annotations:
     columns: of all boxes, one image's after the other's: float32, int64 or object.
     scalars: metadata columns of images.
     labels: of images, or None.
+    splits: names of the splits of images, or None.
     sizes: shape [images, 2], height and width, 0 where they are not said; or None.
     classes: names that `box_labels` are positions in, or None.
     faults: why an image cannot be used, by its position.
@@ -71,6 +72,7 @@ class Annotations:
   _: dataclasses.KW_ONLY
   scalars: Mapping[str, Cells] = dataclasses.field(default_factory=dict)
   labels: Labels | None = None
+  splits: Sequence[str] | None = None
   sizes: np.ndarray | None = None
   classes: list[str] | None = None
   faults: dict[int, str] = dataclasses.field(default_factory=dict)
@@ -116,7 +118,8 @@ class Annotations:
   def given(self) -> list[str]:
     """Names of all that they give of an image."""
     label = [] if self.labels is None else ["label"]
-    return [*self.features, *self.scalars, *label]
+    split = [] if self.splits is None else ["split"]
+    return [*self.features, *self.scalars, *label, *split]
 
   def fault(self, image: int, size: tuple[int, int] | None) -> str:
     """Why an image cannot be used, or "".

@@ -16,13 +16,15 @@ from liquid_tf._convert.sources.annotations.annotations import (
   Labels,
   wrong_box,
 )
-from liquid_tf._store import arrays, table_columns, table_file
+from liquid_tf._store import arrays, mix, table_columns, table_file
 from liquid_tf._store.columns import OF_IMAGE, name_problem
 from liquid_tf._store.table_file import TableFile
 from liquid_tf._words import argument, few, said
 from liquid_tf.errors import ConvertError
 
 SIDES = ("ymin", "xmin", "ymax", "xmax")
+# The column that is the split of images.
+_SPLIT = "split"
 # Columns that are the label where none is named: the first one that a table has.
 LABEL_COLUMNS = ("label", "target", "class")
 
@@ -99,6 +101,7 @@ class _Roles(NamedTuple):
     if self.has_boxes:
       found |= dict.fromkeys(self.labels, _classes)
       return found | dict.fromkeys(SIDES, _sides)
+    found[_SPLIT] = table_file.as_texts
     # True and false of one column are names, and of several numbers.
     if len(self.labels) == 1:
       found |= dict.fromkeys(self.labels, table_file.as_numbers)
@@ -196,7 +199,9 @@ def _check_columns(table: TableFile, roles: _Roles, named: Named) -> None:
       + (has if table.columns else "it is empty")
     )
   for name in table.columns:
-    if name in (roles.key, *roles.labels) or (not roles.has_boxes and name in OF_IMAGE):
+    if name in (roles.key, *roles.labels):
+      continue
+    if not roles.has_boxes and name in (*OF_IMAGE, _SPLIT):
       continue
     problem = name_problem(name)
     if problem:
@@ -230,7 +235,8 @@ def _of_images(table: TableFile, roles: _Roles) -> Annotations:
   labels = None
   if roles.labels:
     labels = _image_labels(table, roles.labels, faults)
-  others = [name for name in table.columns if name not in (roles.key, *roles.labels)]
+  taken = (roles.key, *roles.labels, _SPLIT)
+  others = [name for name in table.columns if name not in taken]
   notes = [*table.notes] + [
     f"{table.what}: column {name} is not kept, since a dataset has it of its images"
     for name in others
@@ -248,9 +254,23 @@ def _of_images(table: TableFile, roles: _Roles) -> Annotations:
     {},
     scalars=scalars,
     labels=labels,
+    splits=None if _SPLIT in (roles.key, *roles.labels) else _splits(table),
     faults=faults,
     notes=notes,
   )
+
+
+def _splits(table: TableFile) -> list[str] | None:
+  """The split of each row; None of a table without that column."""
+  splits = table.columns.get(_SPLIT)
+  for row, split in enumerate(splits or ()):
+    if not isinstance(split, str) or not mix.is_split_name(split):
+      shown = "none" if split is None else repr(split)
+      raise ConvertError(
+        f"{table.what}: {_SPLIT} of {table.place(row)} must be the name of a split, of "
+        f'letters, digits, "_" and "-", but is {shown}'
+      )
+  return splits
 
 
 def _image_labels(
