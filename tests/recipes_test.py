@@ -195,11 +195,12 @@ class RecipesTest(parameterized.TestCase):
     from pydicom import dataset, uid
 
     random = np.random.default_rng(2)
-    (self.folder / "scans").mkdir()
+    for label in _CLASSES:
+      (self.folder / "scans" / label).mkdir(parents=True)
     self.scans = []
     for i in range(6):
       signed = i % 2
-      limits = (-(1 << 15), 1 << 15) if signed else (0, 1 << 16)
+      limits = (-(1 << 15) if signed else 0, 1 << 15)
       stored = random.integers(*limits, (7, 9)).astype(
         np.int16 if signed else np.uint16
       )
@@ -215,8 +216,12 @@ class RecipesTest(parameterized.TestCase):
       scan.HighBit, scan.PixelRepresentation = 15, signed
       if i > 1:
         scan.RescaleSlope, scan.RescaleIntercept = "0.5", "-1024"
+      if i == 1:
+        scan.RescaleSlope = ""
+      scan.PatientID = f"p{i // 2}"
       scan.PixelData = stored.tobytes()
-      scan.save_as(self.folder / "scans" / f"{i}.dcm", enforce_file_format=True)
+      path = self.folder / "scans" / _CLASSES[i // 3] / f"{i}.dcm"
+      scan.save_as(path, enforce_file_format=True)
       self.scans.append(stored)
 
   def test_dicom(self):
@@ -225,6 +230,7 @@ class RecipesTest(parameterized.TestCase):
     for i, stored in enumerate(self.scans):
       found = view[i]
       self.assertEqual(found["image"].dtype, np.uint16)
+      self.assertEqual((found["label"], found["patient"]), (i // 3, f"p{i // 2}"))
       values = found["image"][..., 0].astype(np.int32) + found["offset"]
       np.testing.assert_array_equal(values, stored)
       scale = (1, 0) if i < 2 else (0.5, -1024)
