@@ -35,6 +35,7 @@ _ARITHMETIC = {
   ast.FloorDiv: operator.floordiv,
   ast.Mod: operator.mod,
 }
+_ELSE = "; for anything else, give a function in Python"
 _OF_TEXT = {"startswith": np.char.startswith, "endswith": np.char.endswith}
 
 
@@ -101,7 +102,7 @@ class _Evaluation:
     """A column, or one value; a list where `in` has one."""
     method = getattr(self, f"_{type(node).__name__.lower()}", None)
     if method is None:
-      raise ValueError(f"{_said(node)} is nothing that a condition may have")
+      raise ValueError(f"{_said(node)} is nothing that a condition may have{_ELSE}")
     return method(node)
 
   def _name(self, node: ast.Name) -> np.ndarray:
@@ -158,8 +159,14 @@ class _Evaluation:
     if isinstance(a, list) or _is(a, "UO") != _is(b, "UO"):
       raise ValueError(f"{_said(left)} cannot be compared with {_said(right)}")
     if isinstance(operation, (ast.In, ast.NotIn)):
+      if isinstance(a, str) and _is(b, "UO") and np.ndim(b) == 1:
+        found = _have(b, a)
+        return ~found if isinstance(operation, ast.NotIn) else found
       if not isinstance(b, list):
-        raise ValueError(f"{_said(right)} must be a list, as (1, 2)")
+        raise ValueError(
+          f"{_said(right)} must be a list, as (1, 2), or a column with texts that have "
+          'a text, as "red" in caption'
+        )
       return np.isin(a, b, invert=isinstance(operation, ast.NotIn))
     if isinstance(b, list) or type(operation) not in _COMPARISONS:
       raise ValueError(f"{_said(left)} cannot be compared so with {_said(right)}")
@@ -169,7 +176,7 @@ class _Evaluation:
     function, given = node.func, node.args
     known = isinstance(function, ast.Attribute) and function.attr in _OF_TEXT
     if not known or len(given) != 1 or node.keywords:
-      raise ValueError(f'{_said(node)} must be as name.startswith("a/")')
+      raise ValueError(f'{_said(node)} must be as name.startswith("a/"){_ELSE}')
     column, text = self.value(function.value), self.value(given[0])
     if not _is(column, "UO") or not isinstance(text, str):
       raise ValueError(f"{_said(node)} must be of texts")
@@ -203,6 +210,13 @@ class _Evaluation:
       raise ValueError(f"{_said(node)} must be a number")
     # Differences of sizes may be below 0.
     return value.astype(np.int64) if _is(value, "u") else value
+
+
+def _have(column: np.ndarray, text: str) -> np.ndarray:
+  """The texts of a column that have another in them."""
+  if _is(column, "O"):
+    return np.array([text in one for one in column.tolist()], bool)
+  return np.char.find(column, text) >= 0
 
 
 def _is_label(node: ast.expr) -> bool:
