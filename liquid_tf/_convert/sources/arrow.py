@@ -5,6 +5,7 @@ They are mapped, and not compressed: rows are read where they are, by position.
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from liquid_tf import _extras
 from liquid_tf._convert.sources.arrow_rows import Rows
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.iterable import Unlisted
+from liquid_tf._convert.sources.left_out import LeftOut
 from liquid_tf._convert.sources.samples import (
   name_files,
   splits_of_files,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
   import pyarrow
 
 EXTENSIONS = (".arrow", ".feather")
+# `datasets` leaves what it computed beside the data, as rows or as their numbers.
+_CACHE = re.compile(r"(cache|tmp|indices)-?[0-9a-z_]+([-_]\d+[-_]of[-_]\d+)?\.arrow")
 # A file with an index of its batches; others are streams.
 _MAGIC = b"ARROW1"
 
@@ -146,7 +150,18 @@ def arrow_rows(
 
 
 def list_arrow(paths: Sequence[str], names: ExampleNames) -> Unlisted:
-  """Lists Arrow files; see `arrow_rows`."""
-  splits, split_of = splits_of_files(paths)
+  """Lists Arrow files; see `arrow_rows`. Caches beside data are left out."""
+  data = [path for path in paths if not _CACHE.fullmatch(os.path.basename(path))]
+  # Who names caches alone means them.
+  data = data or list(paths)
+  splits, split_of = splits_of_files(data, in_folders=True)
   every = [splits[number] for number in split_of]
-  return arrow_rows(paths, names, every, name_files(paths)).unlisted("arrow")
+  result = arrow_rows(data, names, every, name_files(data)).unlisted("arrow")
+  result.skipped.extend(
+    LeftOut(
+      path, "is what datasets computed, and no data", 0, "name it alone, if it is"
+    )
+    for path in paths
+    if path not in data
+  )
+  return result

@@ -357,7 +357,7 @@ def list_folder(
     split_of, label_of = split_of[files.image_of], label_of[files.image_of]
   if not len(files):
     raise ConvertError(
-      f"{argument('source', root)} holds no image files{_instead(skipped)}"
+      f"{argument('source', root)} holds no image files{_instead(root, skipped)}"
     )
   return FolderSource(
     root,
@@ -372,12 +372,14 @@ def list_folder(
   )
 
 
-def _instead(skipped: list[LeftOut]) -> str:
+def _instead(root: str, skipped: list[LeftOut]) -> str:
   """Says what a folder without images holds."""
   found = other_files.most_telling(one.path for one in skipped)
   if found is not None:
     path, kind = found
-    return f": {path} is {kind.name}; {kind.advice}"
+    folder = storage.join(root, os.path.dirname(path)).rstrip("/")
+    advice = kind.advice.replace("FOLDER", folder)
+    return f": {path} is {kind.name}; {advice}"
   return most_telling(skipped)
 
 

@@ -1,25 +1,30 @@
-"""Data sets in the caches of Hugging Face's libraries, read as they are.
+"""Data sets in folders and the caches of Hugging Face's libraries, read as they are.
 
   DATASETS/ORG___NAME/CONFIG/VERSION/HASH/  what `datasets` prepared: NAME-SPLIT.arrow
                                             or its parts, and dataset_info.json
   HUB/datasets--ORG--NAME/snapshots/REVISION/  what was downloaded: Parquet files
 
-Their environment variables say where both are. Nothing is downloaded.
+Their environment variables say where both are. Nothing is downloaded. Folders are read
+where they are, too: those of `save_to_disk`, and clones of the hub.
+
+  FOLDER/  state.json, which names its files, and dataset_info.json
+  FOLDER/  dataset_dict.json, which names splits, each a folder as above
 """
 
 import json
 import os
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
+from liquid_tf._convert.sources import image_files
 from liquid_tf._convert.sources.arrow import arrow_rows
 from liquid_tf._convert.sources.arrow_rows import Rows
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.left_out import missing_parts
 from liquid_tf._convert.sources.parquet import EXTENSIONS, ParquetFile
-from liquid_tf._convert.sources.samples import SPLITS, splits_of_files
+from liquid_tf._convert.sources.samples import DEFAULT_SPLIT, SPLITS, splits_of_files
 from liquid_tf._store import text_file
 from liquid_tf._words import argument, few
 from liquid_tf.errors import ConvertError
@@ -27,7 +32,10 @@ from liquid_tf.errors import ConvertError
 PREFIX = "hf:"
 INFO = "dataset_info.json"
 
+_DICT, _STATE = "dataset_dict.json", "state.json"
 _DEFAULT = "default"
+# What says nothing of a split, as "train+test" and "train[:10%]".
+_SPLIT = re.compile(r"\w+")
 _PART = re.compile(r"(\w+)-\d+-of-\d+.*")
 
 
@@ -146,14 +154,7 @@ def _find_downloaded(cache: str, name: str, config: str | None) -> Cached | None
   if revision not in every:
     revision = max(every, key=lambda one: os.stat(os.path.join(below, one)).st_mtime_ns)
   root = os.path.join(below, revision)
-  configs: dict[str, list[str]] = {}
-  for path, folders, files in os.walk(root):
-    folders.sort()
-    for file in sorted(files):
-      if file.lower().endswith(EXTENSIONS):
-        configs.setdefault(_config_of(os.path.relpath(path, root)), []).append(
-          os.path.join(path, file)
-        )
+  configs = _configurations(root)
   if not configs:
     raise ConvertError(
       f"{argument('source', PREFIX + name)}: {root} has no Parquet files; "
@@ -161,6 +162,19 @@ def _find_downloaded(cache: str, name: str, config: str | None) -> Cached | None
     )
   paths = configs[_choose(name, root, config, sorted(configs))]
   return Cached(root, paths, _splits(paths), {})
+
+
+def _configurations(root: str) -> dict[str, list[str]]:
+  """The Parquet files below a folder, by the configuration that they are of."""
+  configs: dict[str, list[str]] = {}
+  for path, folders, files in os.walk(root):
+    folders[:] = sorted(name for name in folders if not name.startswith("."))
+    for file in sorted(files):
+      if file.lower().endswith(EXTENSIONS):
+        configs.setdefault(_config_of(os.path.relpath(path, root)), []).append(
+          os.path.join(path, file)
+        )
+  return configs
 
 
 def _config_of(folder: str) -> str:
@@ -181,7 +195,7 @@ def _splits(paths: Sequence[str]) -> list[str]:
   parts = [_PART.fullmatch(name) for name in names]
   if None not in parts:
     return [match[1] for match in parts]
-  splits, split_of = splits_of_files(names)
+  splits, split_of = splits_of_files(paths, in_folders=True)
   return [splits[number] for number in split_of]
 
 
@@ -214,6 +228,105 @@ def find(name: str) -> Cached:
   )
 
 
+def find_in(folder: str) -> Cached | None:
+  """Finds what `save_to_disk` wrote into a folder, or a clone of the hub's files.
+
+  Args:
+    folder: a local one.
+
+  Returns:
+    The data set, or None where the folder is neither.
+
+  Raises:
+    ConvertError: files that it names cannot be read, or are not there.
+  """
+  path = os.path.join(folder, _DICT)
+  if os.path.isfile(path):
+    splits = _read_json(path, lambda told: list(map(str, told["splits"])))
+    result = Cached(folder, [], [], {})
+    for split in splits:
+      paths, _ = _saved(os.path.join(folder, split))
+      result.paths.extend(paths)
+      result.splits.extend([split] * len(paths))
+    return _with_files(result)
+  if all(os.path.isfile(os.path.join(folder, name)) for name in (_STATE, INFO)):
+    paths, split = _saved(folder)
+    return _with_files(Cached(folder, paths, [split] * len(paths), {}))
+  if not _is_of_parquet(folder):
+    return None
+  configs = _configurations(folder)
+  if len(configs) > 1:
+    raise ConvertError(
+      f"{argument('source', folder)} has the configurations "
+      f"{few(sorted(configs), 10)}: give the files of one, as "
+      f'"{os.path.dirname(min(configs.values())[0])}/*.parquet"'
+    )
+  (paths,) = configs.values()
+  return Cached(folder, paths, _splits(paths), {})
+
+
+def _read_json(path: str, take: Callable[[Any], Any]) -> Any:
+  try:
+    return take(json.loads(text_file.read(path)))
+  except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    raise ConvertError(
+      f"{path} cannot be read ({type(error).__name__}: {error}): save the data set "
+      "again"
+    ) from error
+
+
+def _with_files(found: Cached) -> Cached:
+  if not found.paths:
+    raise ConvertError(f"{argument('source', found.folder)} has no rows")
+  return found
+
+
+def _saved(folder: str) -> tuple[list[str], str]:
+  """The files that `save_to_disk` lists in a folder, and their split."""
+
+  def take(told: Any) -> tuple[list[str], str]:
+    names = [one["filename"] for one in told["_data_files"]]
+    for name in names:
+      if name != os.path.basename(name):
+        raise ValueError(f"{name!r} is no name of a file")
+    split = told.get("_split") or ""
+    return names, split if _SPLIT.fullmatch(split) else DEFAULT_SPLIT
+
+  state = os.path.join(folder, _STATE)
+  names, split = _read_json(state, take)
+  lacking = [n for n in names if not os.path.isfile(os.path.join(folder, n))]
+  if lacking:
+    raise ConvertError(
+      f"{folder} has no file {lacking[0]}, which {_STATE} names: save the data set "
+      "again"
+    )
+  return [os.path.join(folder, name) for name in names], split
+
+
+def _is_of_parquet(folder: str) -> bool:
+  """Whether a folder has Parquet files below it, and no images."""
+  found, left = False, [folder]
+  while left:
+    try:
+      with os.scandir(left.pop()) as entries:
+        for entry in entries:
+          if entry.name.startswith("."):
+            continue
+          if entry.is_dir(follow_symlinks=False):
+            left.append(entry.path)
+            continue
+          # The first image of a large folder ends the search.
+          if image_files.is_named_so(os.fsencode(entry.name)):
+            return False
+          name = entry.name.lower()
+          # A table beside images has a name that says so.
+          found |= name.endswith(EXTENSIONS) and not name.startswith("metadata.")
+    except OSError:
+      # Who lists images says which folder cannot be read.
+      return False
+  return found
+
+
 def list_hugging_face(cached: Cached, named: str, names: ExampleNames) -> Unlisted:
   """Lists a data set in a cache.
 
@@ -226,7 +339,7 @@ def list_hugging_face(cached: Cached, named: str, names: ExampleNames) -> Unlist
     ConvertError: a file cannot be read, or what its columns are is not clear.
     ImportError: pyarrow is not installed.
   """
-  if cached.counts:
+  if not cached.paths[0].lower().endswith(EXTENSIONS):
     rows = arrow_rows(cached.paths, names, cached.splits, named)
   else:
     files = [ParquetFile(path) for path in cached.paths]

@@ -81,7 +81,7 @@ def _open_folder(
   given: Source,
   skips: bool,
   progress: Progress,
-) -> SampleSource:
+) -> SampleSource | Unlisted:
   names = given.names
   if masks is None and _is_dataset(source):
     _only_for_examples(source, names)
@@ -97,6 +97,10 @@ def _open_folder(
         "s3://bucket/name-train.tfrecord*"
       )
     return tfds.list_tfds(source, names, skips)
+  if masks is None and not given.annotations and not storage.is_remote(source):
+    saved = hugging_face.find_in(source)
+    if saved is not None:
+      return hugging_face.list_hugging_face(saved, source, names)
   _only_for_examples(source, names)
   _refuse_records(source)
   lists = [path for path in given.annotations if _is_list(path)]

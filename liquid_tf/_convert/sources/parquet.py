@@ -93,7 +93,7 @@ def list_parquet(paths: Sequence[str], names: ExampleNames) -> Unlisted:
     ConvertError: a file cannot be read, or what its columns are is not clear.
     ImportError: pyarrow is not installed.
   """
-  splits, split_of = splits_of_files(paths)
+  splits, split_of = splits_of_files(paths, in_folders=True)
   rows = Rows(
     [ParquetFile(path) for path in paths],
     names,

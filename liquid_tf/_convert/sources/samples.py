@@ -364,10 +364,23 @@ def _split_of(path: str) -> str | None:
   return [begin and begin[1], *_ENDS.findall(name)][-1]
 
 
-def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
+def _split_of_folder(path: str) -> str | None:
+  """The split that the name of a file's folder is."""
+  name = os.path.basename(os.path.dirname(schemes.shown(path)))
+  return name if name in SPLITS else None
+
+
+def splits_of_files(
+  paths: Sequence[str], in_folders: bool = False
+) -> tuple[list[str], list[int]]:
   """Splits by the names of files.
 
   Such are train-00000-of-00002 and val.rec, and im2rec's PREFIX_train.rec.
+
+  Args:
+    paths: of the files.
+    in_folders: whether a file whose name says none is of the split that its folder is
+      named as.
 
   Returns:
     Names of the splits, and for each path the position of its split. There is one split
@@ -377,6 +390,8 @@ def splits_of_files(paths: Sequence[str]) -> tuple[list[str], list[int]]:
     ConvertError: some names say other splits, and some none.
   """
   found = [_split_of(path) for path in paths]
+  if in_folders:
+    found = [split or _split_of_folder(path) for path, split in zip(paths, found)]
   if None in found:
     for path, split in zip(paths, found):
       if split not in (None, DEFAULT_SPLIT):

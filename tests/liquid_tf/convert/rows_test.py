@@ -404,10 +404,30 @@ class ParquetTest(RowsTest):
     self.assertEqual(seen, 96 << 20)
     self.assertLess(most, 48 << 20)
 
+  def test_a_folder(self):
+    files = self._splits()
+    self._check_splits(files, self._convert(f"{self.root}/data"))
+    # A clone of the hub.
+    pathlib.Path(self.root, "clone/.git").mkdir(parents=True)
+    os.rename(f"{self.root}/data", f"{self.root}/clone/data")
+    report = self._convert(f"{self.root}/clone", existing="replace")
+    self._check_splits(files, report)
+    self._write({"image": files}, "clone/more/train.parquet")
+    with self.assertRaisesRegex(ConvertError, "configurations default, more: .*/data/"):
+      self._convert(f"{self.root}/clone", existing="replace")
+
+  def test_folders_that_are_named_as_splits(self):
+    files = _files(5)
+    for name, some in (("train/a", files[:3]), ("test/a", files[3:])):
+      self._write({"image": some}, f"data/{name}.parquet")
+    report = self._convert(f"{self.root}/data/*/*.parquet")
+    self.assertEqual(report.splits, {"train": 3, "test": 2})
+
   def test_a_folder_and_a_file_of_another_name(self):
     path = self._write({"image": _files(1)}, "data/x.parquet")
-    with self.assertRaisesRegex(ConvertError, 'Parquet; give .*"FOLDER/.*.parquet"'):
-      self._convert(f"{self.root}/data")
+    pathlib.Path(self.root, "masks").mkdir()
+    with self.assertRaisesRegex(ConvertError, 'Parquet; give .*"/.*/data/.*.parquet"'):
+      self._convert(Source(f"{self.root}/data", masks=f"{self.root}/masks"))
     os.rename(path, f"{self.root}/data/x")
     with self.assertRaisesRegex(ConvertError, "is a table of Parquet, .* named so"):
       self._convert(f"{self.root}/data/x")
@@ -542,6 +562,49 @@ class ArrowTest(RowsTest):
       ConvertError, "dataset_info.json cannot be read .KeyErr"
     ):
       self._convert("hf:org/Some_Name")
+
+  def _save(self, split, files, **state) -> None:
+    """Writes what `save_to_disk` does of a split, and what `map` leaves beside it."""
+    names = []
+    for i, rows in enumerate((files[:2], files[2:])):
+      names.append(f"data-{i:05}-of-00002.arrow")
+      columns = {"image": [{"bytes": file, "path": ""} for file in rows]}
+      self._write_arrow(columns, f"saved/{split}/{names[-1]}")
+    self._write_arrow({"image": files}, f"saved/{split}/cache-0123456789abcdef.arrow")
+    folder = pathlib.Path(self.root, "saved", split)
+    state = {"_data_files": [{"filename": name} for name in names]} | state
+    (folder / "state.json").write_text(json.dumps(state))
+    (folder / "dataset_info.json").write_text("{}")
+
+  def test_saved(self):
+    files = _files(8)
+    self._save("train", files[:5])
+    self._save("extra", files[5:], _split="extra")
+    saved = pathlib.Path(self.root, "saved")
+    splits = {"splits": ["train", "extra"]}
+    (saved / "dataset_dict.json").write_text(json.dumps(splits))
+    report = self._convert(os.fspath(saved))
+    self.assertEqual(report.splits, {"train": 5, "extra": 3})
+    view = liquid_tf.open(self.output)
+    for number, file in enumerate(files):
+      np.testing.assert_array_equal(view[number]["image"], _pixels(file))
+    report = self._convert(os.fspath(saved / "extra"), existing="replace")
+    self.assertEqual(report.splits, {"extra": 3})
+    os.remove(saved / "extra/data-00001-of-00002.arrow")
+    with self.assertRaisesRegex(ConvertError, "data-00001-of-00002.arrow, which state"):
+      self._convert(os.fspath(saved), existing="replace")
+    state = {"_data_files": [{"filename": "../train/data-00000-of-00002.arrow"}]}
+    (saved / "extra/state.json").write_text(json.dumps(state))
+    with self.assertRaisesRegex(ConvertError, "is no name of a file"):
+      self._convert(os.fspath(saved), existing="replace")
+
+  def test_a_pattern_of_what_was_saved(self):
+    files = _files(8)
+    self._save("train", files[:5])
+    self._save("test", files[5:])
+    report = self._convert(f"{self.root}/saved/*/*.arrow")
+    self.assertEqual(report.splits, {"train": 5, "test": 3})
+    self.assertIn("datasets computed", str(report))
 
   @parameterized.parameters("x.arrow", "x.feather")
   def test_files_by_their_names(self, name):
