@@ -71,7 +71,7 @@ class ConditionTest(parameterized.TestCase):
     ("name + 1 > 1", "`name` must be a number"),
     ("height == 99999999999999999999", "must be within 64 bits"),
     ("height == 1j", "must be a number or text"),
-    ("__import__('os').system('true')", "must be as name.startswith.*else, give a function"),
+    ("__import__('os').system('true')", "as name.startswith.*else, give a fun"),
     ("name.upper() == 'A'", "must be as name.startswith"),
     ("height.startswith('1')", "must be of texts"),
     ("[x for x in name]", "is nothing that a condition may have; .* a function"),
