@@ -33,6 +33,8 @@ _NAMES = ("name", "file_name", "filename", "__key__")
 _SPLIT = "split"
 _METADATA = b"huggingface"
 _BYTES, _PATH = "bytes", "path"
+# Rows whose paths tell whether paths are right.
+_FIRST = 8
 # An image that a path names is read whole; larger files are none.
 _LARGEST = 1 << 30
 
@@ -144,14 +146,28 @@ def _is_scalar(kind: "pyarrow.DataType") -> bool:
   return numbers or _is_text(kind)
 
 
-def _is_column(kind: "pyarrow.DataType") -> bool:
-  """Whether values are numbers, texts or lists of numbers."""
+def _is_list(kind: "pyarrow.DataType") -> bool:
   from pyarrow import types
 
   is_list = types.is_list(kind) or types.is_large_list(kind)
-  if is_list or types.is_fixed_size_list(kind):
+  return is_list or types.is_fixed_size_list(kind)
+
+
+def _is_texts(kind: "pyarrow.DataType") -> bool:
+  """Whether values are lists of texts."""
+  return _is_list(kind) and _is_text(kind.value_type)
+
+
+def _is_column(kind: "pyarrow.DataType") -> bool:
+  """Whether values are numbers, texts or lists of numbers."""
+  if _is_list(kind):
     return _is_scalar(kind.value_type) and not _is_text(kind.value_type)
   return _is_scalar(kind)
+
+
+def _is_kept(kind: "pyarrow.DataType") -> bool:
+  """Whether values can be kept, as they are or as JSON."""
+  return _is_column(kind) or _is_texts(kind)
 
 
 class _Chooser:
@@ -278,29 +294,37 @@ class _Chooser:
     ours = [name for name in given if name in items.KEYS]
     if ours:
       raise self._wrong(f"has {ours[0]}, which is no column of a dataset: rename it")
-    wrong = [name for name in given if not _is_column(self._types[name])]
+    wrong = [name for name in given if not _is_kept(self._types[name])]
     if wrong:
       kind = self._types[wrong[0]]
       raise self._wrong(
         f"has {wrong[0]}, which cannot be kept: it must be of numbers, texts or lists "
-        f"of numbers, but is {kind}"
+        f"of them, but is {kind}"
       )
     if given:
-      return list(given), []
+      return list(given), self._as_json(given)
     left = [name for name in self._types if name not in others]
     taken = [name for name in left if name in TAKEN or name in items.KEYS]
-    nested = [n for n in left if n not in taken and not _is_column(self._types[n])]
-    notes = []
+    nested = [n for n in left if n not in taken and not _is_kept(self._types[n])]
+    more = [n for n in left if n not in taken and n not in nested]
+    notes = self._as_json(more)
     if taken:
       notes.append(
-        f"{self._what}: {few(taken)}: not kept, as a dataset calls other things so"
+        f"{self._what}: {', '.join(taken)}: not kept, as a dataset calls other things "
+        "so: rename what is wanted before"
       )
     if nested:
       notes.append(
-        f"{self._what}: {few(nested)}: not kept, as a row has no number, text or list "
-        "of numbers"
+        f"{self._what}: {', '.join(nested)}: not kept, as a row has no number, text or "
+        "list of them"
       )
-    return [n for n in left if n not in taken and n not in nested], notes
+    return more, notes
+
+  def _as_json(self, names: Sequence[str]) -> list[str]:
+    """A sentence on the columns of lists of texts among some; or none."""
+    lists = [name for name in names if _is_texts(self._types[name])]
+    text = f"{self._what}: {', '.join(lists)}: lists of texts, kept as JSON"
+    return [text] if lists else []
 
 
 def _choose(files: Sequence[RowFile], names: ExampleNames, what: str) -> Columns:
@@ -381,10 +405,38 @@ class Rows:
     column = self._naming.column
     # A sample has its name anyway.
     self._kept = [n for n in self.columns.more if n != column or n in names.more]
+    kinds = dict(zip(files[0].schema.names, files[0].schema.types))
+    self._as_json = {name for name in self._kept if _is_texts(kinds[name])}
     wanted = [self.columns.image, self.columns.label, self.columns.split, *self._kept]
     if column is not None and "." not in column:
       wanted.append(column)
     self.wanted = list(dict.fromkeys(filter(None, wanted)))
+    self._check_paths()
+
+  def _check_paths(self) -> None:
+    """Raises ConvertError where relative paths of the first rows lead nowhere."""
+    path, name = self.files[0].path, self.columns.image
+    if storage.is_remote(path):
+      return
+    batch = next(iter(self.files[0].batches([name])), None)
+    if batch is None:
+      return
+    folder = os.path.dirname(os.path.abspath(path))
+    relative = []
+    for value in batch.column(name)[:_FIRST]:
+      try:
+        value = value.as_py()
+      except ValueError:
+        continue  # Who reads the row says so.
+      if isinstance(value, Mapping):
+        value = None if value.get(_BYTES) else value.get(_PATH)
+      if isinstance(value, str) and not os.path.isabs(value) and "://" not in value:
+        relative.append(value)
+    if relative and not any(os.path.lexists(os.path.join(folder, v)) for v in relative):
+      raise ConvertError(
+        f"{path}: its first images ({relative[0]}, …) are not there: paths count from "
+        f"the folder of the file, {folder}: move the file, or write absolute paths"
+      )
 
   def _choose_names(self, candidates: Sequence[str]) -> _Names:
     for column in candidates:
@@ -467,7 +519,11 @@ class Rows:
       found["split"] = values[columns.split]
     if columns.label is not None:
       found["label"] = self._label(values[columns.label])
-    return found | {name: values[name] for name in self._kept}
+    kept = {name: values[name] for name in self._kept}
+    for name in self._as_json & kept.keys():
+      if kept[name] is not None:
+        kept[name] = json.dumps(kept[name], ensure_ascii=False)
+    return found | kept
 
   def _name(self, number: int, row: int, values: Mapping[str, Any]) -> str:
     column, by_split = self._naming

@@ -76,6 +76,29 @@ class ImageFolderTest(parameterized.TestCase):
       self.assertEqual(sample["weight"], row["weight"])
       self.assertEqual(sample["label"], int(row["label"] == "tea"))
 
+  @parameterized.parameters("jsonl", "parquet")
+  def test_several_captions(self, extension):
+    self._images("0.png", "1.png")
+    rows = [
+      {"file_name": "0.png", "text": ["ein Süd", "b"], "more": {"k": [1]}},
+      {"file_name": "1.png", "text": [], "more": None},
+    ]
+    self._table(f"metadata.{extension}", rows)
+    report = self._convert()
+    samples = self._samples()
+    self.assertEqual(samples["0.png"]["text"], '["ein Süd", "b"]')
+    self.assertEqual(samples["1.png"]["text"], "[]")
+    self.assertEqual(samples["0.png"]["more"], '{"k": [1]}')
+    notes = [note for note in report.notes if "kept as JSON" in note]
+    self.assertLen(notes, 1)
+    self.assertIn("text, more: lists and objects", notes[0])
+
+  def test_an_empty_table(self):
+    self._images("0.png")
+    pathlib.Path(self.source, "metadata.jsonl").write_text("")
+    with self.assertRaisesRegex(ConvertError, "metadata.jsonl is empty: write its"):
+      self._convert()
+
   def test_a_table_in_each_split(self):
     self._images("train/0.png", "train/1.png", "test/0.png")
     self._table(

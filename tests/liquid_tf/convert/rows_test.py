@@ -180,6 +180,11 @@ class ParquetTest(RowsTest):
       ):
         self._convert(f"{server.url}/rows.parquet", existing="replace")
 
+  def test_paths_from_another_folder(self):
+    for images in (["x/a.png", "x/b.png"], [{"bytes": None, "path": "x/a.png"}]):
+      with self.assertRaisesRegex(ConvertError, "x/a.png, .* paths count from the fol"):
+        self._convert(self._write({"image": images}))
+
   def test_names(self):
     files = _files(4)
     images = [{"bytes": file, "path": "same.png"} for file in files]
@@ -222,14 +227,18 @@ class ParquetTest(RowsTest):
 
   def test_columns_that_are_kept(self):
     columns = {"image": _files(2), "a": [1, 2], "b": ["x", None], "id": [7, 8]}
+    columns |= {"texts": [["a", "ü"], None], "empty": [[], ["b"]]}
     columns |= {"number": [3, 4], "boxes": [[1.0], [2.0]], "more": [{"k": 1}, {"k": 2}]}
     path = self._write(columns)
     report = self._convert(path)
     sample = liquid_tf.open(self.output)[1]
     self.assertEqual((sample["a"], sample["b"]), (2, ""))
+    self.assertEqual((sample["texts"], sample["empty"]), ("", '["b"]'))
+    self.assertEqual(liquid_tf.open(self.output)[0]["texts"], '["a", "ü"]')
     notes = " ".join(report.notes)
     for words in (
-      "id, number, boxes: not kept",
+      "id, number, boxes: not kept, as a dataset calls other things so: rename",
+      "texts, empty: lists of texts, kept as JSON",
       "more: not kept",
       "have no b, and empty texts",
     ):
@@ -256,7 +265,7 @@ class ParquetTest(RowsTest):
     ("type", {"image": [1]}, None, {"image_feature": "image"}, "but it is int64"),
     ("no_label", {"image": [b"x"]}, None, {"label_feature": "y"}, "labels in its colu"),
     ("feature", {"image": [b"x"]}, None, {"features": ["y"]}, "has no column y"),
-    ("lists", {"image": [b"x"], "y": [["a"]]}, None, {"features": ["y"]}, "is list<"),
+    ("lists", {"image": [b"x"], "y": [[["a"]]]}, None, {"features": ["y"]}, "is list<"),
     (
       "two_labels",
       {"image": [b"x"], "fine": [1], "coarse": [1]},

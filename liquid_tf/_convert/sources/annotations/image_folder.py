@@ -96,6 +96,8 @@ def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotatio
   every = []
   for one in found:
     table = tables.opened(storage.join(root, one.path), _NAMED)
+    if not any(table.columns.values()):
+      raise ConvertError(f"{table.what} is empty: write its rows, or remove it")
     if _KEY in table.columns:
       every.append((one, table))
     else:
@@ -108,11 +110,14 @@ def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotatio
     if name_problem(name) and name not in (_KEY, *OF_IMAGE, *tables.LABEL_COLUMNS):
       del joined.columns[name]
       notes.append(
-        f"{joined.what}: column {name} is not kept, as a dataset calls other things so"
+        f"{joined.what}: column {name} is not kept, as a dataset calls other things "
+        "so: rename it before"
       )
   columns = [name for name in joined.columns if name != _KEY]
   columns += [_OBJECTS] * (objects is not None)
-  notes.append(f"{joined.what} says what images show: {few(columns, 10) or 'nothing'}")
+  notes.append(
+    f"{joined.what} says what images show: {', '.join(columns) or 'nothing'}"
+  )
   result = [tables.parsed(joined, _NAMED)]
   if objects is not None:
     result.append(tables.parsed(_boxes(joined, objects, notes), _NAMED))
@@ -158,7 +163,7 @@ def _boxes(table: _Joined, objects: Sequence[Any], notes: list[str]) -> _Joined:
       rows.append([key, *[None] * (len(tables.SIDES) + 1)])
     places += [place] * max(1, len(found))
   if more:
-    notes.append(f"{table.what}: {few(list(more))} of {_OBJECTS} are not kept")
+    notes.append(f"{table.what}: {', '.join(more)} of {_OBJECTS} are not kept")
   if not has_classes:
     notes.append(f"{table.what}: {_OBJECTS} have no categories, and all are of class 0")
   names = (_KEY, *tables.SIDES, tables.LABEL_COLUMNS[0])

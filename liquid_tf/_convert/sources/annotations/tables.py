@@ -1,6 +1,7 @@
 """Tables of boxes or of images: CSV, JSON Lines, Parquet."""
 
 import collections
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -242,9 +243,11 @@ def _of_images(table: TableFile, roles: _Roles) -> Annotations:
     for name in others
     if name in OF_IMAGE
   ]
-  scalars = {
-    name: table_columns.of(table, name) for name in others if name not in OF_IMAGE
-  }
+  kept = [name for name in others if name not in OF_IMAGE]
+  nested = [name for name in kept if _to_json(table, name)]
+  if nested:
+    notes.append(f"{table.what}: {', '.join(nested)}: lists and objects, kept as JSON")
+  scalars = {name: table_columns.of(table, name) for name in kept}
   for name, cells in scalars.items():
     notes += cells.lacking(table.what, name, "rows")
   return Annotations(
@@ -271,6 +274,26 @@ def _splits(table: TableFile) -> list[str] | None:
         f'letters, digits, "_" and "-", but is {shown}'
       )
   return splits
+
+
+def _to_json(table: TableFile, name: str) -> bool:
+  """Makes texts of a column's lists of texts, or objects; whether it has such."""
+  values = table.columns[name]
+  inside = [one for value in values if isinstance(value, list) for one in value] + [
+    value for value in values if isinstance(value, dict)
+  ]
+  if not table.kinds(name).keys() <= {list, dict} or not any(
+    isinstance(one, (str, list, dict)) for one in inside
+  ):
+    return False
+  try:
+    table.columns[name] = [
+      None if value is None else json.dumps(value, ensure_ascii=False)
+      for value in values
+    ]
+  except TypeError:
+    return False  # Bytes and dates, which JSON has not.
+  return True
 
 
 def _image_labels(
