@@ -257,8 +257,12 @@ TEST(ViewsTest, WhatDoesNotGoWithThem) {
   message.masks = {"mask"};
   EXPECT_THAT(error(message), HasSubstr("masks"));
   message = MakeMessage(views);
-  message.views[1].recipe = {"Flip"};
-  EXPECT_THAT(error(message), HasSubstr("\"Flip\": the step is unknown"));
+  message.views[1].recipe = {"Turn"};
+  EXPECT_THAT(error(message), HasSubstr("\"Turn\": the step is unknown"));
+  message = MakeMessage(views);
+  message.views[0].recipe.push_back(
+      "Mix mixup=0 cutmix=0 p=1 switch=0 label_smoothing=.1 mode=batch");
+  EXPECT_THAT(error(message), HasSubstr("Mix must not be given with views"));
   message = MakeMessage(views);
   message.views.resize(kMostViews, message.views[0]);
   EXPECT_THAT(error(message), HasSubstr("views (256) must be fewer than 256"));
