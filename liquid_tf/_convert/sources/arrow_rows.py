@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from liquid_tf._convert.sources import items, reading
+from liquid_tf._convert.sources.annotations import image_folder
+from liquid_tf._convert.sources.annotations.annotations import BOXES
+from liquid_tf._convert.sources.annotations.annotations import LABELS as BOX_LABELS
 from liquid_tf._convert.sources.examples import ExampleNames
 from liquid_tf._convert.sources.items import Origin
 from liquid_tf._convert.sources.iterable import Unlisted
@@ -70,6 +73,8 @@ class Columns(NamedTuple):
     more: of those that are kept.
     classes: names of the classes; or None.
     notes: sentences on those that are not.
+    has_boxes: whether `objects` has boxes.
+    box_classes: names of their classes; or None.
   """
 
   image: str
@@ -78,6 +83,8 @@ class Columns(NamedTuple):
   more: Sequence[str]
   classes: list[str] | None
   notes: Sequence[str]
+  has_boxes: bool = False
+  box_classes: list[str] | None = None
 
 
 class _Names(NamedTuple):
@@ -255,7 +262,10 @@ class _Chooser:
 
   def classes(self, label: str | None) -> list[str] | None:
     """Names of the classes that Hugging Face's metadata have."""
-    names = self._features.get(label, {}).get("names")
+    return self._names_of(label, self._features.get(label, {}))
+
+  def _names_of(self, label: str | None, feature: Mapping[str, Any]) -> Any:
+    names = feature.get("names")
     if names is None:
       return None
     if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
@@ -264,6 +274,45 @@ class _Chooser:
       twice = next(name for name in names if names.count(name) > 1)
       raise self._wrong(f"has metadata in which two classes of {label} are {twice}")
     return names
+
+  def has_boxes(self, given: Sequence[str]) -> bool:
+    """Whether `objects` has boxes, and is wanted.
+
+    Args:
+      given: columns that the user wants; none for all.
+    """
+    from pyarrow import types
+
+    kind = self._types.get(image_folder.OBJECTS)
+    if kind is None or (given and image_folder.OBJECTS not in given):
+      return False
+    if _is_list(kind):
+      kind = kind.value_type
+    return types.is_struct(kind) and kind.get_field_index(image_folder.BOX) >= 0
+
+  def told_of_boxes(self) -> list[str]:
+    """Sentences on what of `objects` is read, and what is not."""
+    objects, box = image_folder.OBJECTS, image_folder.BOX
+    kind = self._types[objects]
+    kind = kind.value_type if _is_list(kind) else kind
+    names = [kind.field(i).name for i in range(kind.num_fields)]
+    label = next((n for n in image_folder.CATEGORIES if n in names), None)
+    more = ", ".join(name for name in names if name not in (box, label))
+    notes = [f"{self._what}: {objects} are boxes, whose {box} is [x, y, width, height]"]
+    return notes + [f"{self._what}: {more} of {objects} are not kept"] * bool(more)
+
+  def box_classes(self) -> list[str] | None:
+    """Names of the classes of boxes that Hugging Face's metadata have."""
+    found: Any = self._features.get(image_folder.OBJECTS, {})
+    # Lists are features around one, or such in a list.
+    found = found.get("feature", found)
+    for name in image_folder.CATEGORIES:
+      one = found.get(name) if isinstance(found, Mapping) else None
+      one = one.get("feature", one) if isinstance(one, Mapping) else one
+      one = one[0] if isinstance(one, list) and one else one
+      if isinstance(one, Mapping):
+        return self._names_of(f"{image_folder.OBJECTS}.{name}", one)
+    return None
 
   def names(self, image: str) -> list[str]:
     """The columns that may name rows, or parts of columns."""
@@ -343,18 +392,29 @@ def _choose(files: Sequence[RowFile], names: ExampleNames, what: str) -> Columns
       )
   described = [file for file in files if _METADATA in (file.schema.metadata or {})]
   chooser = _Chooser((described or files)[0].schema, what)
-  classes = [_Chooser(file.schema, _shown(file)) for file in described[1:]]
+  others = [_Chooser(file.schema, _shown(file)) for file in described[1:]]
   image = chooser.image(names.image)
   label = chooser.label(names.label, image)
-  for file, other in zip(described[1:], classes):
-    if other.classes(label) != chooser.classes(label):
+  for file, other in zip(described[1:], others):
+    same = other.classes(label) == chooser.classes(label)
+    if not same or other.box_classes() != chooser.box_classes():
       raise ConvertError(
         f"{_shown(file)} has other names of classes than {_shown(described[0])}: "
         "convert them apart"
       )
   split = chooser.split()
-  more, notes = chooser.more(names.more, (image, label, split))
-  return Columns(image, label, split, more, chooser.classes(label), notes)
+  has_boxes = chooser.has_boxes(names.more)
+  objects = image_folder.OBJECTS if has_boxes else None
+  wanted = [name for name in names.more if name != objects]
+  if names.more and not wanted:
+    more, notes = [], []
+  else:
+    more, notes = chooser.more(wanted, (image, label, split, objects))
+  if has_boxes:
+    notes += chooser.told_of_boxes()
+  classes = chooser.classes(label)
+  box_classes = chooser.box_classes() if has_boxes else None
+  return Columns(image, label, split, more, classes, notes, has_boxes, box_classes)
 
 
 def _shown(file: RowFile) -> str:
@@ -410,6 +470,8 @@ class Rows:
     wanted = [self.columns.image, self.columns.label, self.columns.split, *self._kept]
     if column is not None and "." not in column:
       wanted.append(column)
+    if self.columns.has_boxes:
+      wanted.append(image_folder.OBJECTS)
     self.wanted = list(dict.fromkeys(filter(None, wanted)))
     self._check_paths()
 
@@ -467,6 +529,7 @@ class Rows:
       kind=kind,
       classes=self.columns.classes,
       notes=self.columns.notes,
+      box_classes=self.columns.box_classes,
     )
 
   def place(self, number: int) -> str:
@@ -519,6 +582,9 @@ class Rows:
       found["split"] = values[columns.split]
     if columns.label is not None:
       found["label"] = self._label(values[columns.label])
+    if columns.has_boxes:
+      where = f"{schemes.shown(path)}, row {row}"
+      found |= self._boxes(values[image_folder.OBJECTS], where)
     kept = {name: values[name] for name in self._kept}
     for name in self._as_json & kept.keys():
       if kept[name] is not None:
@@ -542,6 +608,20 @@ class Rows:
     if value == "" or (self.columns.classes is not None and value == -1):
       return None
     return value
+
+  def _boxes(self, value: Any, where: str) -> dict[str, Any]:
+    """Boxes and their labels as items have them; see `item`."""
+    found, labels, _ = image_folder.objects_of(value, where)
+    boxes = [[y, x, y + height, x + width] for x, y, width, height in found]
+    classes = self.columns.box_classes
+    if classes is not None:
+      wrong = [one for one in labels or () if one not in range(len(classes))]
+      if wrong:
+        raise ConvertError(
+          f"{where}: {image_folder.OBJECTS} have the class {wrong[0]}, and there are "
+          f"names of {len(classes)}"
+        )
+    return {BOXES: boxes} if labels is None else {BOXES: boxes, BOX_LABELS: labels}
 
   def _image(self, value: Any, path: str, row: int) -> Any:
     """The bytes of an image, or the path of a local one."""

@@ -104,6 +104,8 @@ class ItemSource(RecordSource):
     self._boxes = item_values.annotations(
       names, shapes, box_labels, spool, self._origin
     )
+    if unlisted.box_classes is not None and self._boxes.features:
+      self._boxes = dataclasses.replace(self._boxes, classes=unlisted.box_classes)
     if spool.bytes:
       notes.append(
         f"{named}: the images took {spool.bytes:,} bytes more beside the shards while "
@@ -193,6 +195,7 @@ class Unlisted:
     kind: what the manifest calls the source.
     classes: names of the classes that labels are positions in; None where labels are
       names themselves, or nothing names them.
+    box_classes: the same of boxes.
     skipped: what is in no item.
     notes: sentences on what is not kept.
   """
@@ -203,6 +206,7 @@ class Unlisted:
   origin: Origin = Origin()
   kind: str = "items"
   classes: list[str] | None = None
+  box_classes: list[str] | None = None
   skipped: list[LeftOut] = dataclasses.field(default_factory=list)
   notes: Sequence[str] = ()
 

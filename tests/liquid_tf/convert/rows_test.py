@@ -180,6 +180,36 @@ class ParquetTest(RowsTest):
       ):
         self._convert(f"{server.url}/rows.parquet", existing="replace")
 
+  @parameterized.parameters(True, False)
+  def test_boxes(self, in_a_list):
+    boxes = [[[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.5, 8.0]], []]
+    classes = [[2, 0], []]
+    objects = [{"bbox": b, "category": c, "area": c} for b, c in zip(boxes, classes)]
+    category = {"feature": _CLASS, "_type": "List"}
+    feature = {"category": category, "bbox": {}}
+    if in_a_list:
+      objects = [
+        [{"bbox": one, "category": c} for one, c in zip(b, some)]
+        for b, some in zip(boxes, classes)
+      ]
+      feature = {"feature": {"category": _CLASS}, "_type": "List"}
+    path = self._write(
+      {"image": _files(2), "objects": objects},
+      metadata=_described(image=_IMAGE, objects=feature),
+    )
+    report = self._convert(path)
+    notes = " ".join(report.notes)
+    self.assertIn("bbox is [x, y, width, height]", notes)
+    self.assertEqual("area of objects are not kept" in notes, not in_a_list)
+    view = liquid_tf.open(self.output)
+    self.assertEqual(view[0]["boxes"].tolist(), [[2, 1, 6, 4], [6, 5, 14, 12.5]])
+    self.assertEqual(view[0]["box_labels"].tolist(), [2, 0])
+    self.assertEqual(view[1]["boxes"].shape, (0, 4))
+    features = view.manifest["features"]
+    self.assertEqual(features["box_labels"]["classes"], _CLASSES)
+    self._convert(Source(path, features=["objects"]), existing="replace")
+    self.assertIn("boxes", liquid_tf.open(self.output)[0])
+
   def test_paths_from_another_folder(self):
     for images in (["x/a.png", "x/b.png"], [{"bytes": None, "path": "x/a.png"}]):
       with self.assertRaisesRegex(ConvertError, "x/a.png, .* paths count from the fol"):

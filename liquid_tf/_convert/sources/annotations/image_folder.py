@@ -21,9 +21,10 @@ from liquid_tf._words import few
 from liquid_tf.errors import ConvertError
 
 _NAMES = tuple(f"metadata{extension}" for extension in table_file.EXTENSIONS)
-_KEY, _OBJECTS, _BOX = "file_name", "objects", "bbox"
+_KEY = "file_name"
+OBJECTS, BOX = "objects", "bbox"
 _NAMED = tables.Named(_KEY)
-_CATEGORIES = ("categories", "category", "labels", "label")
+CATEGORIES = ("categories", "category", "labels", "label")
 
 
 class Beside(NamedTuple):
@@ -105,7 +106,7 @@ def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotatio
   if not every:
     return []
   joined = _join(every)
-  objects = joined.columns.pop(_OBJECTS, None)
+  objects = joined.columns.pop(OBJECTS, None)
   for name in list(joined.columns):
     if name_problem(name) and name not in (_KEY, *OF_IMAGE, *tables.LABEL_COLUMNS):
       del joined.columns[name]
@@ -114,7 +115,7 @@ def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotatio
         "so: rename it before"
       )
   columns = [name for name in joined.columns if name != _KEY]
-  columns += [_OBJECTS] * (objects is not None)
+  columns += [OBJECTS] * (objects is not None)
   notes.append(
     f"{joined.what} says what images show: {', '.join(columns) or 'nothing'}"
   )
@@ -153,7 +154,7 @@ def _boxes(table: _Joined, objects: Sequence[Any], notes: list[str]) -> _Joined:
   has_classes = False
   for row, value in enumerate(objects):
     key, place = table.columns[_KEY][row], table.place(row)
-    found, classes, others = _objects(value, f"{table.what}, {place}")
+    found, classes, others = objects_of(value, f"{table.what}, {place}")
     more |= dict.fromkeys(others)
     has_classes |= classes is not None
     for i, (x, y, width, height) in enumerate(found):
@@ -163,15 +164,15 @@ def _boxes(table: _Joined, objects: Sequence[Any], notes: list[str]) -> _Joined:
       rows.append([key, *[None] * (len(tables.SIDES) + 1)])
     places += [place] * max(1, len(found))
   if more:
-    notes.append(f"{table.what}: {', '.join(more)} of {_OBJECTS} are not kept")
+    notes.append(f"{table.what}: {', '.join(more)} of {OBJECTS} are not kept")
   if not has_classes:
-    notes.append(f"{table.what}: {_OBJECTS} have no categories, and all are of class 0")
+    notes.append(f"{table.what}: {OBJECTS} have no categories, and all are of class 0")
   names = (_KEY, *tables.SIDES, tables.LABEL_COLUMNS[0])
   columns = dict(zip(names, map(list, zip(*rows)))) if rows else {n: [] for n in names}
-  return _Joined(f"{table.what}, {_OBJECTS}", columns, places=places)
+  return _Joined(f"{table.what}, {OBJECTS}", columns, places=places)
 
 
-def _objects(
+def objects_of(
   value: Any, where: str
 ) -> tuple[list[list[float]], list[Any] | None, list[str]]:
   """The boxes of an image, their classes where there are some, and what else is there.
@@ -179,6 +180,12 @@ def _objects(
   Args:
     value: lists by name, or objects in a list; None for no boxes.
     where: the row, for people.
+
+  Returns:
+    Lists [x, y, width, height], the classes or None, and names of what else is there.
+
+  Raises:
+    ConvertError: there are no such boxes, or not as many classes.
   """
   if value is None:
     return [], None, []
@@ -187,18 +194,18 @@ def _objects(
     value = {name: [one.get(name) for one in value] for name in names}
     if not value:
       return [], None, []
-  boxes = value.get(_BOX) if isinstance(value, dict) else None
+  boxes = value.get(BOX) if isinstance(value, dict) else None
   if not isinstance(boxes, list) or not all(map(_is_box, boxes)):
     raise ConvertError(
-      f"{where}: {_OBJECTS} must have {_BOX}, a list of [x, y, width, height]"
+      f"{where}: {OBJECTS} must have {BOX}, a list of [x, y, width, height]"
     )
-  name = next((name for name in _CATEGORIES if name in value), None)
+  name = next((name for name in CATEGORIES if name in value), None)
   classes = None if name is None else value[name]
   if classes is not None and (
     not isinstance(classes, list) or len(classes) != len(boxes)
   ):
-    raise ConvertError(f"{where}: {name} of {_OBJECTS} must be as many as {_BOX}")
-  return boxes, classes, [one for one in value if one not in (_BOX, name)]
+    raise ConvertError(f"{where}: {name} of {OBJECTS} must be as many as {BOX}")
+  return boxes, classes, [one for one in value if one not in (BOX, name)]
 
 
 def _is_box(box: Any) -> bool:
