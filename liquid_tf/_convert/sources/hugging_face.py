@@ -290,7 +290,9 @@ def _saved(folder: str) -> tuple[list[str], str]:
       if name != os.path.basename(name):
         raise ValueError(f"{name!r} is no name of a file")
     split = told.get("_split") or ""
-    return names, split if _SPLIT.fullmatch(split) else DEFAULT_SPLIT
+    named = os.path.basename(folder)
+    other = named if named in SPLITS else DEFAULT_SPLIT
+    return names, split if _SPLIT.fullmatch(split) else other
 
   state = os.path.join(folder, _STATE)
   names, split = _read_json(state, take)

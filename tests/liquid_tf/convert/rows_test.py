@@ -629,6 +629,9 @@ class ArrowTest(RowsTest):
       np.testing.assert_array_equal(view[number]["image"], _pixels(file))
     report = self._convert(os.fspath(saved / "extra"), existing="replace")
     self.assertEqual(report.splits, {"extra": 3})
+    self._save("test", files[5:])
+    report = self._convert(os.fspath(saved / "test"), existing="replace")
+    self.assertEqual(report.splits, {"test": 3})
     os.remove(saved / "extra/data-00001-of-00002.arrow")
     with self.assertRaisesRegex(ConvertError, "data-00001-of-00002.arrow, which state"):
       self._convert(os.fspath(saved), existing="replace")
