@@ -273,7 +273,7 @@ class StacksTest(parameterized.TestCase):
 
   def test_a_folder_of_arrays(self):
     self._save("data/x.npy", _crops(1))
-    with self.assertRaisesRegex(ConvertError, 'array of NumPy; give .*"FOLDER/.*.npy"'):
+    with self.assertRaisesRegex(ConvertError, 'array of NumPy; give .*/data/\\*.npy"'):
       self._convert(f"{self.root}/data")
 
 

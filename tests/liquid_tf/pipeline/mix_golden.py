@@ -3,7 +3,7 @@
 Where timm and PyTorch are installed beside the engine, this prints them anew, and fails
 where a batch of the engine is another one:
 
-    python tests/liquid_tf/pipeline/mix_golden.py
+    PYTHONPATH=.:tests/liquid_tf python tests/liquid_tf/pipeline/mix_golden.py
 """
 
 import hashlib
