@@ -24,7 +24,7 @@ _DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 _FOLDER = _DOCS / "tutorials"
 _TUTORIALS = sorted(path.stem for path in _FOLDER.glob("*.md") if path.stem != "index")
 # These take images that their readers have.
-_GUIDES = ("from_keras", "from_mxnet", "from_pytorch", "slow", "sources")
+_GUIDES = ("from_keras", "from_mxnet", "from_pytorch", "slow", "sources", "training")
 
 
 def _missing(name: str) -> str | None:
@@ -149,6 +149,8 @@ class GuidesTest(parameterized.TestCase):
       liquid_tf.export(path, f"{folder}/records", "rec", progress=False)
       os.rename(f"{folder}/records/train.rec", f"{folder}/train.rec")
       _write_detection(f"{folder}/detection.rec")
+    if name == "training":
+      liquid_tf.convert(photos, path, "l3", splits="train:.8,val:.2", progress=False)
     if name != "slow":
       return {}
     import keras
