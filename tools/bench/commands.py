@@ -46,7 +46,7 @@ _FLAGS: dict[str, tuple] = {
     "MB/s that the disk is held to, which takes root; 0: as fast as it is",
   ),
   "reads": (20_000, "samples of a round, each read once", 1),
-  "recipes": (["train", "evaluate"], "train, evaluate"),
+  "recipes": (["train", "evaluate"], "train, trivial, rand, evaluate"),
   "record_bytes": (128 << 10, "bytes of each payload", 1),
   "repeat": (1, "times that the images come in an epoch", 1),
   "samples": (100_000_000, "samples of the index; 104 bytes of disk each", 1),

@@ -16,7 +16,9 @@ SHORTER = 256
 MEAN = (123.675, 116.28, 103.53)
 STD = (58.395, 57.12, 57.375)
 
-RECIPES = ("train", "evaluate")
+# Policies that training may do before it normalises, as all who have them name them.
+POLICIES = {"trivial": "TrivialAugmentWide", "rand": "RandAugment"}
+RECIPES = ("train", *POLICIES, "evaluate")
 # What images are stored as: as they are, or with a shorter side of 256 pixels.
 STORED = ("full", "256")
 # What our batches hold; peers give float32.
@@ -31,13 +33,15 @@ def steps(recipe: str, dtype: str) -> list[dict[str, Any]]:
     dtype: of TYPES; uint8 is not normalised.
   """
   geometry: list[dict[str, Any]]
-  if recipe == "train":
+  if is_training(recipe):
     geometry = [{"step": "RandomResizedCrop", "size": SIDE}, {"step": "Mirror"}]
   else:
     geometry = [
       {"step": "Resize", "shorter": SHORTER},
       {"step": "CenterCrop", "size": SIDE},
     ]
+  if recipe in POLICIES:
+    geometry.append({"step": POLICIES[recipe]})
   numbers: list[dict[str, Any]] = []
   if dtype != "uint8":
     numbers.append({"step": "Normalize", "mean": MEAN, "std": STD})
@@ -46,10 +50,16 @@ def steps(recipe: str, dtype: str) -> list[dict[str, Any]]:
   return geometry + numbers
 
 
+def is_training(recipe: str) -> bool:
+  """Whether steps of one of RECIPES draw by chance."""
+  return recipe != "evaluate"
+
+
 def request(recipe: str) -> dict[str, Any]:
   """What a peer is told of a recipe; mean and std are in units of a pixel."""
   return {
-    "name": recipe,
+    "training": is_training(recipe),
+    "policy": POLICIES.get(recipe),
     "side": SIDE,
     "shorter": SHORTER,
     "mean": list(MEAN),
@@ -95,7 +105,7 @@ def stock_dataset(
   Returns:
     A dataset of [n, side, side, 3] float32.
   """
-  side, training = recipe["side"], recipe["name"] == "train"
+  side, training = recipe["side"], recipe["training"]
   mean = tf.constant(recipe["mean"], tf.float32)
   inverse = 1 / tf.constant(recipe["std"], tf.float32)
 

@@ -7,16 +7,24 @@ arrays of pixels, others are images. `recipe` is what `imagenet.request` gives. 
 nothing of this package but `clock`, which lies beside it.
 """
 
+import functools
 import os
 import sys
 
 import numpy as np
 import nvidia.dali
 from nvidia.dali import fn, pipeline_def, types
+from nvidia.dali.auto_aug.rand_augment import rand_augment
+from nvidia.dali.auto_aug.trivial_augment import trivial_augment_wide
 
 sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 
 import clock  # noqa: E402
+
+_POLICIES = {
+  "TrivialAugmentWide": trivial_augment_wide,
+  "RandAugment": functools.partial(rand_augment, n=2, m=9),
+}
 
 
 @pipeline_def(device_id=None)
@@ -30,7 +38,7 @@ def arrays(files, shuffled):
   return fn.readers.numpy(files=files, random_shuffle=True, initial_fill=shuffled)
 
 
-@pipeline_def(device_id=None)
+@pipeline_def(device_id=None, enable_conditionals=True)
 def train(files, shuffled, recipe):
   encoded, _ = fn.readers.file(files=files, random_shuffle=True, initial_fill=shuffled)
   window = fn.decoders.image_random_crop(
@@ -43,6 +51,9 @@ def train(files, shuffled, recipe):
     num_attempts=10,
   )
   resized = fn.resize(window, size=[recipe["side"]] * 2)
+  if recipe["policy"]:
+    mirrored = fn.flip(resized, horizontal=fn.random.coin_flip(probability=0.5))
+    return numbers(_POLICIES[recipe["policy"]](mirrored), recipe)
   return numbers(resized, recipe, mirror=fn.random.coin_flip(probability=0.5))
 
 
@@ -77,10 +88,11 @@ def main(request):
   }
   shuffled = f"random_shuffle=True, initial_fill={len(files)}"
   recipe = request.get("recipe")
-  if recipe and recipe["name"] == "train":
+  if recipe and recipe["training"]:
     pipeline = train(files, len(files), recipe, **common)
     settings = (
       f"readers.file({shuffled}), decoders.image_random_crop, resize, "
+      f"{recipe['policy'] or ''}{', ' if recipe['policy'] else ''}"
       'crop_mirror_normalize(output_layout="HWC")'
     )
   elif recipe:

@@ -65,7 +65,7 @@ def write(request, field):
 def steps(recipe):
   side = recipe["side"]
   mean, std = (np.array(recipe[key]) for key in ("mean", "std"))
-  if recipe["name"] == "train":
+  if recipe["training"]:
     geometry = [RandomResizedCropRGBImageDecoder((side, side)), RandomHorizontalFlip()]
   else:
     share = side / recipe["shorter"]
@@ -87,7 +87,7 @@ def main(request):
     write(request, field)
   # The loader takes the decoder out of the list.
   done = ", ".join(type(operation).__name__ for operation in operations)
-  in_order = recipe and recipe["name"] != "train"
+  in_order = recipe and not recipe["training"]
   order = OrderOption.SEQUENTIAL if in_order else OrderOption.RANDOM
   loader = Loader(
     request["dataset"],

@@ -77,7 +77,7 @@ def main(request):
   # Grain's threads are the only ones.
   cv2.setNumThreads(0)
   dataset = grain.MapDataset.source(files)
-  if recipe["name"] == "train":
+  if recipe["training"]:
     dataset = dataset.seed(0).shuffle().repeat().random_map(Train(recipe))
     said = "shuffle(), repeat(), random_map"
   else:

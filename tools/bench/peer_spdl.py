@@ -40,7 +40,7 @@ def decoder(recipe, rng):
   """A function from the names of files to an array of their windows."""
   mean, std = (np.float32(recipe[key]) for key in ("mean", "std"))
   inverse = 1 / std
-  side, training = recipe["side"], recipe["name"] == "train"
+  side, training = recipe["side"], recipe["training"]
   share = side / recipe["shorter"]
   # Else FFmpeg looks for the format in the bytes.
   jpeg = spdl.io.demux_config(format="jpeg_pipe")
@@ -71,7 +71,7 @@ def decoder(recipe, rng):
 
 def main(request):
   files, threads, recipe = request["files"], request["threads"], request["recipe"]
-  training = recipe["name"] == "train"
+  training = recipe["training"]
   order = "completion" if training else "input"
   rng = random.Random(0)
   pipeline = (

@@ -38,8 +38,10 @@ class Files(torch.utils.data.Dataset):
 
 def steps(recipe):
   side = recipe["side"]
-  if recipe["name"] == "train":
+  if recipe["training"]:
     geometry = [v2.RandomResizedCrop(side), v2.RandomHorizontalFlip()]
+    if recipe["policy"]:
+      geometry.append(getattr(v2, recipe["policy"])())
   else:
     geometry = [v2.Resize(recipe["shorter"]), v2.CenterCrop(side)]
   return [
@@ -65,7 +67,7 @@ def main(request):
   loader = torch.utils.data.DataLoader(
     Files(request["files"], v2.Compose(transforms)),
     batch_size=request["batch_size"],
-    shuffle=request["recipe"]["name"] == "train",
+    shuffle=request["recipe"]["training"],
     num_workers=request["threads"],
     persistent_workers=True,
   )

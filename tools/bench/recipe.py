@@ -4,7 +4,9 @@
   python -m tools.bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
     --dali_python=dali/bin/python --grain_python=grain/bin/python
 
-Training takes a random window resized to 224x224, mirrors half of them and normalises;
+Training takes a random window resized to 224x224, mirrors half of them and normalises,
+also with TrivialAugmentWide or RandAugment before that, as DALI and torchvision have
+them;
 evaluation resizes the shorter side to 256, takes the 224x224 in the centre and
 normalises. Ours runs with every format and stored size: `dataset` as uint8 (not
 normalised), float32 and bfloat16, and `loader`, without TensorFlow, as float32. Beside
@@ -33,6 +35,9 @@ _READS = {
   "grain": "JPEG",
   "spdl": "JPEG",
 }
+
+# Of these, those that have the policies of `imagenet.POLICIES`.
+_HAVE_POLICIES = ("dali", "torchvision")
 
 # Most that means of all values may differ, in deviations, where nothing is drawn by
 # chance: how loaders resize differs, what JPEG at quality 90 loses, and DALI fills its
@@ -233,7 +238,7 @@ def _ours(
         run = functools.partial(
           *function,
           path=os.fspath(path),
-          shuffle=recipe == "train",
+          shuffle=imagenet.is_training(recipe),
           transforms=imagenet.steps(recipe, dtype),
           **common,
         )
@@ -249,6 +254,8 @@ def _theirs(
   common: Mapping[str, Any],
 ) -> Iterator[_Contestant]:
   for (name, python), stored in itertools.product(pythons.items(), sizes):
+    if recipe in imagenet.POLICIES and name not in _HAVE_POLICIES:
+      continue
     request = {**common, "recipe": imagenet.request(recipe)}
     request["files"] = places = photographs.files[stored]
     if name == "ffcv":
@@ -281,7 +288,7 @@ def _unlike(rows: Sequence[Mapping[str, Any]]) -> list[str]:
   for row in rows:
     same = sorted(row["shape"]) == sorted(first["shape"])
     # Drawn by chance, windows of few photographs have other means.
-    compared = row["dtype"] != "uint8" and row["recipe"] != "train"
+    compared = row["dtype"] != "uint8" and not imagenet.is_training(row["recipe"])
     if not same or (compared and abs(row["mean"] - first["mean"]) > _MOST_OFF):
       found.append(
         f"{row['recipe']}: {row['what']}, {row['stored']}, gives {row['shape']} with "

@@ -17,6 +17,10 @@ _AGAINST = ("full", "same", "ffcv-256", "uint8")
 _DOES = {
   "train": "a random window of 8 to 100 % of the area and a ratio of 3:4 to 4:3, "
   "resized; half of them mirrored; mean and deviation",
+  **{
+    name: f"as train, with {policy} before the mean and deviation"
+    for name, policy in imagenet.POLICIES.items()
+  },
   "evaluate": f"the shorter side resized to {imagenet.SHORTER}, the centre; mean and "
   "deviation",
 }
@@ -115,7 +119,7 @@ def _skipped(result: dict[str, Any]) -> list[str]:
   return [f"{name} was skipped: {why}." for name, why in result["skipped"].items()]
 
 
-_RECIPES = {"train": "training", "evaluate": "evaluation"}
+_RECIPES = {"train": "training", **imagenet.POLICIES, "evaluate": "evaluation"}
 # As wide as a phone, in the units of the letters' size. A label stands above its bar,
 # where it has the whole width.
 _WIDTH = 420
