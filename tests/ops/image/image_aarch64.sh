@@ -20,10 +20,10 @@ cxx=${CXX:-aarch64-linux-gnu-g++}
 run=${RUN:-qemu-aarch64 -L /usr/aarch64-linux-gnu}
 gtest=/usr/src/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -ffp-contract=off -I.)
-sources=(ops/image/{affine_mix,affine_nearest,alpha,colour,crop}.cc
+sources=(ops/image/{affine_mix,affine_nearest,alpha,colour,crop,erase}.cc
          ops/image/{filters,finish,finish_plain,operations,orient,resample}.cc
          ops/image/resample_{exact,fixed,neon,scalar,taps,targets}.cc
-         ops/image/{normal,policy,rotate,sine,tone_tables}.cc)
+         ops/image/{mix,noise,policy,rotate,sine,tone_tables}.cc)
 
 mkdir -p "$folder/objects"
 level=-O2
@@ -41,7 +41,8 @@ for part in googletest/src/gtest-all googlemock/src/gmock-all; do
   "$cxx" -std=c++17 -O1 "${include[@]}" -c "$gtest/$part.cc" \
     -o "$folder/$(basename "$part").o"
 done
-for test in colour crop finish operations orient policy resample rotate; do
+for test in colour crop erase finish mix operations orient policy resample \
+            rotate; do
   "$cxx" "${flags[@]}" -O1 "${include[@]}" "tests/ops/image/${test}_test.cc" \
     "$gtest/googletest/src/gtest_main.cc" "$folder"/{*.o,objects/*.o} -pthread \
     -o "$folder/${test}_test"
