@@ -55,7 +55,9 @@ class Source:
     masks: a folder, local or of S3, with a mask for each image at the same path, any
       extension: gray, or with a palette, whose indices are kept.
     mask_suffix: what a mask's name has after the image's, as "_mask"; or both ends, as
-      "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone.
+      "_leftImg8bit:_gtFine_labelIds". Other files among the masks are left alone. Of
+      webdataset, whose archives hold the masks, ".seg" of KEY.seg.png; by default
+      ".mask".
     lossy_masks: whether masks are taken from JPEG, or another format that may have
       changed their numbers, as they are. Else these are no masks.
     annotations: labels, boxes and other things that belong to the images of a folder,
@@ -121,10 +123,6 @@ class Source:
     if self.tfds_dir is not None:
       object.__setattr__(self, "tfds_dir", local_path_of("tfds_dir", self.tfds_dir))
     _check_columns(self)
-    if self.mask_suffix is not None and self.masks is None:
-      raise WrongArgument("mask_suffix", self.mask_suffix, "needs masks")
-    if self.lossy_masks and self.masks is None:
-      raise WrongArgument("lossy_masks", True, "needs masks")
     if isinstance(self.features, str):
       raise WrongArgument(
         "features", self.features, f'must be a list: ["{self.features}"]'

@@ -37,13 +37,13 @@ from liquid_tf._store import manifest, schemes, storage, versions
 from liquid_tf._store.progress import HIDDEN, Progress
 from liquid_tf._view import view as views
 from liquid_tf._words import argument, setting
-from liquid_tf.errors import ConvertError, ManifestError
+from liquid_tf.errors import ConvertError, ManifestError, WrongArgument
 
 # As braces have it in a shell; and files that they may name.
 _RANGE = re.compile(r"\{(\d{1,9})\.\.(\d{1,9})\}")
 _MOST_FILES = 1_000_000
 _TFDS_DIR = os.path.join("~", "tensorflow_datasets")
-_ARCHIVES = {other_files.TAR: webdataset.list_tars, other_files.ZIP: zips.list_zips}
+_ARCHIVES = (other_files.TAR, other_files.ZIP)
 # What may lie beside RecordIO files.
 _BESIDE_RECORDS = (records.EXTENSION, ".idx", listed.EXTENSION, ".txt", ".md", ".json")
 
@@ -63,6 +63,14 @@ def _only_for_examples(source: str, names: ExampleNames) -> None:
       f"{argument('source', source)}: image_feature, label_feature and features are "
       "of sources of tf.train.Examples and of tables with images"
     )
+
+
+def _check_has_masks(given: Source) -> None:
+  """Raises WrongArgument where something is said of masks that are not given."""
+  about = {"mask_suffix": given.mask_suffix, "lossy_masks": given.lossy_masks or None}
+  for name, value in about.items():
+    if value is not None and given.masks is None:
+      raise WrongArgument(name, value, "needs masks, or archives of webdataset")
 
 
 def _is_dataset(folder: str) -> bool:
@@ -190,7 +198,12 @@ def _open_archives(
   progress.start("list", None, unit="file")
   try:
     annotated = bool(given.annotations)
-    found = _ARCHIVES[kind](paths, annotated, skips, progress.step)
+    if kind is other_files.TAR:
+      about = {"mask_suffix": given.mask_suffix, "lossy_masks": given.lossy_masks}
+      found = webdataset.list_tars(paths, annotated, skips, progress.step, **about)
+    else:
+      _check_has_masks(given)
+      found = zips.list_zips(paths, annotated, skips, progress.step)
   finally:
     progress.close()
   if not given.annotations:
@@ -211,8 +224,10 @@ def _open_compressed(paths: list[str], given: Source, skips: bool) -> Compressed
     kinds = other_files.kind_of(paths[0], b""), other_files.kind_of("", head)
     if other_files.TAR in kinds:
       _only_for_examples(given.path, given.names)
-      found = webdataset.list_tars(plain, False, skips, lambda: None, paths)
+      about = {"mask_suffix": given.mask_suffix, "lossy_masks": given.lossy_masks}
+      found = webdataset.list_tars(plain, False, skips, lambda: None, paths, **about)
     else:
+      _check_has_masks(given)
       found = tfrecords.list_tfrecords(plain, given.names, skips, paths)
     return _with_parts(found, paths, given.path)
 
@@ -355,6 +370,7 @@ def open_source(
 
   Raises:
     ConvertError: the source is none, or cannot be read.
+    ValueError: something is said of masks that are not given.
   """
   if given.items is not None:
     return Unlisted(given.items, given.length)
@@ -363,6 +379,8 @@ def open_source(
   masks = None if given.masks is None else _whole(given.masks)
   is_tfds = source.startswith(tfds.PREFIX)
   is_folder = not is_tfds and _is_folder(source)
+  if is_tfds or is_folder or source.startswith(hugging_face.PREFIX):
+    _check_has_masks(given)
   plain = is_folder and not _is_dataset(source)
   if given.annotations and not plain and not _is_archive(source):
     raise ConvertError(
@@ -410,6 +428,8 @@ def open_source(
     )
   kind = next(iter(kinds))
   packed = _kind_of(paths[0]) if kind == _OTHERS else None
+  if packed is not other_files.COMPRESSED and packed not in _ARCHIVES:
+    _check_has_masks(given)
   if kind == _RECORDS:
     _only_for_examples(source, names)
     found = records.list_records(paths, skips)

@@ -23,8 +23,10 @@ from liquid_tf._convert.sources import (
   tars,
 )
 from liquid_tf._convert.sources.archives import Member, Place
-from liquid_tf._convert.sources.file_table import FileTable
+from liquid_tf._convert.sources.file_table import FileTable, PairTable
 from liquid_tf._convert.sources.left_out import LeftOut, most_telling
+from liquid_tf._convert.sources.mask_names import MaskNames
+from liquid_tf._convert.sources.masks import decode_mask
 from liquid_tf._convert.sources.samples import (
   RecordSource,
   Sample,
@@ -38,13 +40,16 @@ from liquid_tf._convert.sources.samples import (
 )
 from liquid_tf._store import storage
 from liquid_tf._store.columns import TAKEN, Column
-from liquid_tf._words import said
-from liquid_tf.errors import ConvertError
+from liquid_tf._words import said, setting
+from liquid_tf.errors import ConvertError, WrongArgument
 
 # Names that no column can have.
 _RESERVED = frozenset((*items.KEYS, *TAKEN))
 _JSON = "json_"
 _JSON_LABEL = _JSON + "label"
+# Stands for the key of a sample, where only what is behind it matters.
+_KEY = "KEY"
+_MASKS = MaskNames(mask=b".mask")
 _HEADERS = {
   (1, 0): np.lib.format.read_array_header_1_0,
   (2, 0): np.lib.format.read_array_header_2_0,
@@ -60,6 +65,7 @@ class _Group:
     key: its name.
     extensions: of all its files.
     image: the extension of its image, and where that is.
+    mask: the same of its mask.
     told: what other files tell, by their extensions.
     problem: why it is no sample, or "".
   """
@@ -68,35 +74,61 @@ class _Group:
   key: str
   extensions: set[str] = dataclasses.field(default_factory=set)
   image: tuple[str, Place] | None = None
+  mask: tuple[str, Place] | None = None
   told: dict[str, bytes] = dataclasses.field(default_factory=dict)
   problem: str = ""
 
-  def add(self, extension: str, member: Member) -> None:
-    """Adds a file."""
-    if extension in self.extensions:
+  def add(self, extension: str, member: Member, names: MaskNames) -> bool:
+    """Adds a file; returns whether anything is made of it."""
+    is_twice = extension in self.extensions
+    self.extensions.add(extension)
+    # Of the path, only what is behind the key matters.
+    path = os.fsencode(f"{_KEY}.{extension}")
+    is_image = image_files.is_named_so(path)
+    if is_twice:
       self.problem = f"has two files .{extension}"
-    elif image_files.is_named_so(os.fsencode(f"x.{extension}")):
+    elif is_image and names.of_mask(path) == os.fsencode(_KEY):
+      if self.mask is not None:
+        self.problem = f"has two masks, .{self.mask[0]} and .{extension}"
+      self.mask = extension, member.place
+    elif is_image and names.image and names.of_image(path) != os.fsencode(_KEY):
+      return False
+    elif is_image:
       if self.image is not None:
-        self.problem = (
-          f"has two images, .{self.image[0]} and .{extension}: write anew what is the "
-          f"image and its label or columns, with {said('Source.from_iterable')} or as "
-          "a folder"
-        )
+        self.problem = self._two_images(self.image[0], extension)
       self.image = extension, member.place
     elif member.contents is not None:
       self.told[extension] = member.contents
-    self.extensions.add(extension)
+    else:
+      return False
+    return True
+
+  def _two_images(self, one: str, other: str) -> str:
+    name = f"{os.path.basename(self.key)}.mask.png"
+    kind = next((e.rpartition(".")[0] for e in (other, one) if "." in e), "")
+    call = f"call it {name}"
+    if kind:
+      call += f", or name it with {setting('mask_suffix', f'.{kind}')}"
+    return (
+      f"has two images, .{one} and .{other}: if one is a mask, {call}; else write anew "
+      "what is the image and its label or columns, with "
+      f"{said('Source.from_iterable')} or as a folder"
+    )
 
 
 class _Groups:
   """The samples of archives, in their order.
+
+  Args:
+    names: of the masks.
 
   Attributes:
     every: all of them.
     others: how many files have an extension that nothing reads, by that.
   """
 
-  def __init__(self):
+  def __init__(self, names: MaskNames):
+    self._names = names
     self.every: list[_Group] = []
     self.others: collections.Counter[str] = collections.Counter()
     self._known: dict[tuple[int, str], _Group] = {}
@@ -113,14 +145,20 @@ class _Groups:
       self.every.append(group)
     elif group is not self.every[-1]:
       group.problem = "has files apart from its others, which must follow each other"
-    group.add(extension, member)
-    if member.contents is None and group.image != (extension, member.place):
+    if not group.add(extension, member, self._names):
       self.others[extension] += 1
 
   @property
   def are_samples(self) -> bool:
     """Whether files tell of images beside them, as webdataset has them."""
-    return any(group.image is not None and group.told for group in self.every)
+    return any(
+      group.image is not None and (group.told or group.mask) for group in self.every
+    )
+
+  @property
+  def have_masks(self) -> bool:
+    """Whether images have masks."""
+    return any(group.image is not None and group.mask for group in self.every)
 
 
 def _item(number: int, group: _Group, origin: items.Origin) -> items.Item:
@@ -220,6 +258,7 @@ class WebdatasetSource(RecordSource):
     skipped: what is in no sample.
     notes: on what is not kept.
     origin: of the samples.
+    lossy_masks: whether masks are taken whose format may have changed their numbers.
   """
 
   has_names = True
@@ -234,18 +273,26 @@ class WebdatasetSource(RecordSource):
     skipped: Sequence[LeftOut],
     notes: Sequence[str],
     origin: items.Origin,
+    lossy_masks: bool,
   ):
     self._paths, self._archives = paths, files
+    self._lossy_masks = lossy_masks
     self._archive_of = np.array([group.archive for group in groups], np.int64)
     places = [group.image[1] for group in groups]
     self._offsets = np.array([place.offset for place in places], np.int64)
-    table = FileTable()
+    self._mask_offsets = np.array(
+      [group.mask[1].offset for group in groups if group.mask], np.int64
+    )
+    table, masks = FileTable(), FileTable()
     # Of several archives, two may have one name.
     are_unique = len({group.key for group in groups}) == len(groups)
     for group, place in zip(groups, places):
       file = files[group.archive]
       name = group.key if are_unique else f"{file.path}/{group.key}"
       table.add(os.fsencode(name), place.size, file.mtime_ns)
+      if group.mask:
+        extension, place = group.mask
+        masks.add(os.fsencode(f"{name}.{extension}"), place.size, file.mtime_ns)
     names = [os.fsdecode(table.path(number)) for number in range(len(table))]
     classes, self._labels, are_floats = item_values.labels(
       [i.label for i in given], origin.named
@@ -259,10 +306,11 @@ class WebdatasetSource(RecordSource):
       ]
     self._columns, lacking = item_values.columns(names, columns, origin)
     splits, numbers = split_of_file
+    every = range(len(table))
     super().__init__(
       origin.named,
       "webdataset",
-      table,
+      PairTable(table, masks, every, every) if len(masks) else table,
       np.arange(len(table)),
       np.array(numbers, np.uint8)[self._archive_of],
       table.sizes,
@@ -271,6 +319,7 @@ class WebdatasetSource(RecordSource):
       skipped=skipped,
       notes=[*notes, *lacking],
       are_floats=are_floats,
+      has_masks=len(masks) > 0,
       is_remote=any(map(storage.is_remote, paths)),
     )
 
@@ -283,16 +332,27 @@ class WebdatasetSource(RecordSource):
     return self.files[position].path
 
   def read(self, position: int) -> Sample:
-    size = self.files[position].size
-    place = Place(int(self._offsets[position]), size, size, size)
-    image = tars.read(self._paths[self._archive_of[position]], place)
+    file = self.files[position]
+    path = self._paths[self._archive_of[position]]
+    image = _at(path, self._offsets[position], file.size)
     if not image:
       raise SampleError("its image is empty")
-    return Sample(image, self._labels[position])
+    mask = b""
+    if self.has_masks:
+      mask = _at(path, self._mask_offsets[position], file.mask_size)
+      mask, problem = decode_mask(mask, self._lossy_masks)
+      if problem:
+        raise SampleError(problem)
+    return Sample(image, self._labels[position], mask=mask)
 
   def metadata(self, positions: Sequence[int]) -> dict[str, Column]:
     rows = np.asarray(positions, np.int64)
     return {name: cells.column(rows) for name, cells in self._columns.items()}
+
+
+def _at(path: str, offset: np.int64, size: int) -> bytes:
+  """A file that lies in an archive."""
+  return tars.read(path, Place(int(offset), size, size, size))
 
 
 def _class_names(given: Sequence[items.Item]) -> list[str] | None:
@@ -323,6 +383,8 @@ def _usable(
       kind = kind or item.label_kind
       if item.label_kind not in (None, kind):
         raise ValueError(f"has {item.label_kind} as its label, and others {kind}")
+      if groups.have_masks and not group.mask:
+        raise ValueError("has no mask, which others have")
     except ValueError as error:
       path = f"{files[group.archive].path}/{group.key}"
       skipped.append(LeftOut(path, str(error), 1))
@@ -333,17 +395,51 @@ def _usable(
   return found, given, skipped
 
 
+def _mask_names(suffix: str | None) -> MaskNames:
+  """How files of masks are named, behind the keys of samples."""
+  if suffix is None:
+    return _MASKS
+  names = MaskNames.parse(suffix.lower())
+  for end in (names.image, names.mask):
+    # Before a dot it would belong to the key.
+    if end and not end.startswith(b"."):
+      raise WrongArgument(
+        "mask_suffix",
+        suffix,
+        'must begin with a dot in archives of webdataset, as ".seg" of KEY.seg.png, or '
+        '".rgb:.seg"',
+      )
+  return names
+
+
+def _check_masks(groups: _Groups, named: str, suffix: str | None, lossy: bool) -> None:
+  """Raises WrongArgument where something is said of masks, and there are none."""
+  if groups.have_masks:
+    return
+  if suffix is not None:
+    raise WrongArgument(
+      "mask_suffix",
+      suffix,
+      f"fits no image of {named}: none has a file KEY{suffix.rpartition(':')[2]}.png, "
+      "or of another extension, beside it",
+    )
+  if lossy:
+    raise WrongArgument("lossy_masks", True, f"needs masks, and {named} has none")
+
+
 def list_tars(
   paths: Sequence[str],
   annotated: bool,
   skips: bool,
   step: Callable[[], None],
   given: Sequence[str] | None = None,
+  mask_suffix: str | None = None,
+  lossy_masks: bool = False,
 ) -> SampleSource:
   """Lists tar archives: those of webdataset, or else of a folder, as `list_archives`.
 
-  They are webdataset's if beside an image lies a file of the same name that tells of
-  it, as `tars.TELLING` has them.
+  They are webdataset's if beside an image lies its mask, or a file of the same name
+  that tells of it, as `tars.TELLING` has them.
 
   Args:
     paths: of the archives, or URLs.
@@ -351,14 +447,19 @@ def list_tars(
     skips: whether damage is passed over, and reported.
     step: is called for each file.
     given: the files that these were decompressed of, which are named; or None.
+    mask_suffix: what masks have behind the key, or images and masks, as of `Source`;
+      None for ".mask".
+    lossy_masks: whether masks are taken whose format may have changed their numbers.
 
   Raises:
     ConvertError: nothing can be read, or the layout is ambiguous.
+    ValueError: there are no masks of that suffix.
   """
   named = given or paths
   _, files = stat_files(named)
-  groups = _Groups()
+  groups = _Groups(_mask_names(mask_suffix))
   members = archives.find_members(paths, files, tars.members, skips, step, groups.see)
+  _check_masks(groups, name_files(named), mask_suffix, lossy_masks)
   if not groups.are_samples:
     return archives.as_folder(paths, files, members, tars.read, annotated, named)
   origin = items.Origin(name_files(named), "group")
@@ -376,4 +477,6 @@ def list_tars(
     for extension, count in sorted(groups.others.items())
   ]
   splits = splits_of_files(named)
-  return WebdatasetSource(paths, files, splits, found, known, skipped, notes, origin)
+  return WebdatasetSource(
+    paths, files, splits, found, known, skipped, notes, origin, lossy_masks
+  )

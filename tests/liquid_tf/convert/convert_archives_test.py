@@ -76,7 +76,8 @@ class _ArchiveTest(parameterized.TestCase, tf.test.TestCase):
 
   def _faults(self, source=None) -> dict[str, str]:
     """Lists a source and reads all of it; the reasons for what cannot be read."""
-    found = open_source(Source(source or self.archive), skips=True)
+    given = source if isinstance(source, Source) else Source(source or self.archive)
+    found = open_source(given, skips=True)
     faults = {one.path: one.reason for one in found.skipped if one.samples}
     for position, columns in enumerate(zip(*found.columns(range(len(found)), None))):
       error = found.load(*map(tf.constant, columns))["error"].numpy().decode()
@@ -388,6 +389,69 @@ class TarTest(_ArchiveTest):
     faults = self._faults()
     self.assertEqual(list(faults), [path])
     self.assertIn(reason, faults[path])
+
+  def test_masks(self):
+    for suffix, image, mask in (
+      (None, "png", "mask.png"),
+      (None, "rgb.png", "Mask.PNG"),
+      (".seg", "png", "seg.png"),
+      (".rgb:.seg", "rgb.png", "seg.png"),
+    ):
+      numbers = np.random.default_rng(3).integers(0, 9, (2, 6, 7), np.uint8)
+      members = []
+      for i in range(2):
+        data = io.BytesIO()
+        photos.Image.fromarray(numbers[i]).save(data, "PNG")
+        members += [
+          (f"{i}.{mask}", data.getvalue()),
+          (f"{i}.{image}", _encoded(i)),
+        ]
+        if suffix and ":" in suffix:
+          members.append((f"{i}.depth.png", _encoded(i)))
+      self._write(*members)
+      source = open_source(Source(self.archive, mask_suffix=suffix))
+      self.assertEqual((len(source), source.skipped), (2, []))
+      for i in range(2):
+        sample = source.read(i)
+        self.assertEqual(sample.image, _encoded(i))
+        # Behind the header of a raw encoding.
+        self.assertEqual(sample.mask[16:], numbers[i].tobytes())
+      left = f"{self.archive}: 2 files .depth.png are not kept"
+      self.assertEqual(source.notes, [left] if suffix == ".rgb:.seg" else [])
+
+  def test_faults_of_masks(self):
+    seg = photos.Image.fromarray(np.zeros((6, 7), np.uint8))
+    lossy = io.BytesIO()
+    seg.save(lossy, "JPEG")
+    members = self._labelled("0", "1")
+    for name, reason in (
+      ("1.mask.png", "mask must be gray or have a palette, but is RGB"),
+      ("1.mask.jpg", "mask is of JPEG, which may have .* lossy_masks=True"),
+    ):
+      data = lossy.getvalue() if name.endswith("jpg") else _encoded(5)
+      self._write(*members, (name, data))
+      faults = self._faults()
+      self.assertRegex(faults.pop("data.tar/1"), reason)
+      self.assertEqual(faults, {"data.tar/0": "has no mask, which others have"})
+    self.assertEqual(
+      list(self._faults(Source(self.archive, lossy_masks=True))), ["data.tar/0"]
+    )
+    self._write(*members, ("1.seg.png", _encoded(5)))
+    [reason] = self._faults().values()
+    self.assertIn(
+      "has two images, .png and .seg.png: if one is a mask, call it 1.mask.png, or "
+      'name it with mask_suffix=".seg"; else write anew',
+      reason,
+    )
+    self._write(*members)
+    for suffix, reason in (
+      ("_seg", "must begin with a dot"),
+      (".seg", "fits no image of .*data.tar: none has a file KEY.seg.png"),
+    ):
+      with self.assertRaisesRegex(ValueError, f"mask_suffix .* {reason}"):
+        open_source(Source(self.archive, mask_suffix=suffix))
+    with self.assertRaisesRegex(ValueError, "lossy_masks .* needs masks"):
+      open_source(Source(self.archive, lossy_masks=True))
 
   def test_a_claim_of_a_huge_array(self):
     header = io.BytesIO()

@@ -304,7 +304,7 @@ class MasksTest(parameterized.TestCase, tf.test.TestCase):
     with Image.open(f"{self.masks}/a.jpg") as image:
       self.assertAllEqual(stored.masks(self.output)[0], np.asarray(image))
     with self.assertRaisesRegex(ValueError, "lossy_masks .* needs masks"):
-      Source(self.images, lossy_masks=True)
+      self._convert(about={"masks": None, "lossy_masks": True})
 
   def _numbers(self, file: bytes) -> np.ndarray:
     raw, error = masks.decode_mask(file)

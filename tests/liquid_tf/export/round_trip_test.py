@@ -73,6 +73,32 @@ class RoundTripTest(parameterized.TestCase):
     heavy = liquid_tf.open(back).where("weight > .2")
     self.assertEqual(sorted(sample["key"] for sample in heavy), [2, 3, 4, 5])
 
+  def test_masks(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    random = np.random.default_rng(8)
+    items = []
+    for number in range(4):
+      path = root / f"photos/{number}.png"
+      photos.save(path, random.integers(0, 256, (6, 8, 3), np.uint8))
+      mask = random.integers(0, 9, (6, 8), np.uint8)
+      items.append({"image": path, "name": path.name, "mask": mask})
+    first, out, back = (os.fspath(root / name) for name in ("first", "out", "back"))
+    source = liquid_tf.Source.from_iterable(items)
+    liquid_tf.convert(source, first, "png:1,raw:1", progress=False)
+    liquid_tf.export(first, out, "webdataset", progress=False)
+    report = liquid_tf.convert(f"{out}/*.tar", back, "png:1,raw:1", progress=False)
+    self.assertEqual((report.samples, report.skipped), (4, []))
+
+    def pairs(path):
+      return {
+        one["image"].tobytes(): one["mask"].tobytes() for one in liquid_tf.open(path)
+      }
+
+    self.assertEqual(pairs(back), pairs(first))
+    self.assertSameElements(
+      pairs(back).values(), [item["mask"].tobytes() for item in items]
+    )
+
 
 if __name__ == "__main__":
   absltest.main()
