@@ -5,8 +5,8 @@ import json
 import os
 from typing import Any
 
+from liquid_tf._convert.sources.safe_names import below
 from liquid_tf._export.columns import Columns, Kind
-from liquid_tf._export.names import below
 from liquid_tf._export.writers import Files, Item, Target
 
 # Rows that are written together: readers take them whole into memory.

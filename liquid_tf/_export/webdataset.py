@@ -4,8 +4,9 @@ import io
 import os
 import tarfile
 
+from liquid_tf._convert.sources.safe_names import key_of
 from liquid_tf._export.columns import JsonObjects
-from liquid_tf._export.names import Unique, below
+from liquid_tf._export.names import Unique
 from liquid_tf._export.writers import ClassFolders, Item, Target
 
 _BLOCK = 512
@@ -25,7 +26,7 @@ class WebdatasetWriter:
     self._folder = target.folder
     self._size = target.shard_size
     self._classes = ClassFolders(target.manifest["features"].get("label"))
-    keys = (_key(one.name) for one in target.listed)
+    keys = (key_of(one.name) for one in target.listed)
     self._keys = Unique(keys, sum(target.samples.values()))
     self._json = JsonObjects(target.columns.kinds)
     self._made = dict.fromkeys(target.samples, 0)
@@ -40,7 +41,7 @@ class WebdatasetWriter:
     if item.mask is not None:
       files["mask.png"] = item.mask
     files["json"] = self._json.encode({"name": item.name, **item.values})
-    key = self._keys.name(_key(item.name), item.sample)
+    key = self._keys.name(key_of(item.name), item.sample)
     # With each file a header.
     size = sum(_BLOCK + -(-len(data) // _BLOCK) * _BLOCK for data in files.values())
     file = self._shard(item.split, size)
@@ -71,9 +72,3 @@ class WebdatasetWriter:
   def notes(self) -> list[str]:
     """Sentences on what was not written as it is."""
     return self._keys.notes + self._json.notes
-
-
-def _key(name: str) -> str:
-  """The key of a name: up to the first dot of its last part."""
-  folder, slash, last = below(name).rpartition("/")
-  return folder + slash + last.replace(".", "_")

@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from liquid_tf._convert import exif
+from liquid_tf._convert.sources import safe_names
 from liquid_tf._convert.sources.examples import ExampleNames, put
-from liquid_tf._export import names
 from liquid_tf._export.columns import Columns, Kind
 from liquid_tf._store import formats, texts
 from liquid_tf._store.manifest import Manifest
@@ -149,7 +149,7 @@ class ClassFolders:
   @property
   def all(self) -> list[str]:
     """The folders of all classes that have names."""
-    return [names.safe(name) for name in self.names or []]
+    return [safe_names.safe(name) for name in self.names or []]
 
   def number(self, item: Item) -> int | None:
     """A sample's class, or None."""
@@ -163,9 +163,9 @@ class ClassFolders:
   def stem(self, name: str, split: str, label: int | None) -> str:
     """Where a sample's file lies, without extension: in the folder of its class."""
     if label is None:
-      return names.below(name, split)
+      return safe_names.below(name, split)
     called = str(label) if self.names is None else self.names[label]
-    return f"{names.safe(called)}/{names.below(name, split, called)}"
+    return f"{safe_names.safe(called)}/{safe_names.below(name, split, called)}"
 
 
 class Files:

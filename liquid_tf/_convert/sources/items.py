@@ -391,7 +391,7 @@ def _value(name: str, value: Any) -> str | bool | int | float | list:
   if isinstance(value, (np.ndarray, list, tuple)):
     if np.ndim(value) != 1 or not all(map(_is_number, value)):
       raise ValueError(f"column {name} must have one number, text or list of numbers")
-    return [float(one) for one in value]
+    return list(map(_of_list, value))
   if isinstance(value, bytes):
     value = value.decode()
   if isinstance(value, str):
@@ -409,3 +409,9 @@ def _value(name: str, value: Any) -> str | bool | int | float | list:
     f"column {name} must be a number, a text or a list of numbers, but is "
     f"{_kind(value)}"
   )
+
+
+def _of_list(number: Any) -> int | float:
+  # A whole number stays one where a list is kept as text.
+  is_whole = isinstance(number, numbers.Integral) and -_WHOLE <= number < _WHOLE
+  return int(number) if is_whole else float(number)

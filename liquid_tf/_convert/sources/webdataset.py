@@ -10,8 +10,9 @@ import io
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from liquid_tf._convert.sources import (
   image_files,
   item_values,
   items,
+  safe_names,
   tars,
 )
 from liquid_tf._convert.sources.archives import Member, Place
@@ -46,9 +48,11 @@ from liquid_tf.errors import ConvertError, WrongArgument
 # Names that no column can have.
 _RESERVED = frozenset((*items.KEYS, *TAKEN))
 _JSON = "json_"
-_JSON_LABEL = _JSON + "label"
+# Behind the key of one of several samples that would have the same.
+_NUMBER = re.compile(r"-\d{8,}-*")
 # Stands for the key of a sample, where only what is behind it matters.
 _KEY = "KEY"
+_WHOLE = 2**63
 _MASKS = MaskNames(mask=b".mask")
 _HEADERS = {
   (1, 0): np.lib.format.read_array_header_1_0,
@@ -161,32 +165,77 @@ class _Groups:
     return any(group.image is not None and group.mask for group in self.every)
 
 
-def _item(number: int, group: _Group, origin: items.Origin) -> items.Item:
+class _Json(NamedTuple):
+  """A mapping, or a list of something else than numbers, as text."""
+
+  text: str
+
+  @classmethod
+  def of(cls, value: Any) -> "_Json":
+    """Writes a value that a JSON had."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+      text.encode()
+    except UnicodeEncodeError:
+      # Half of a pair of surrogates, which JSON has as an escape.
+      text = json.dumps(value)
+    return cls(text)
+
+
+@dataclasses.dataclass
+class _Known:
+  """A sample as its files tell of it.
+
+  Attributes:
+    item: what its files tell. Lists in its columns are as a JSON has them, or `_Json`.
+    beside: `name` of a JSON, and its `label` beside a file that has it; they may say
+      again what these are, and else are columns.
+  """
+
+  item: items.Item
+  beside: dict[str, Any]
+
+
+def _known(number: int, group: _Group, origin: items.Origin) -> _Known:
   """Checks what a group tells; raises ValueError if it is no sample."""
   if not group.problem and group.image is None:
     found = ", ".join(f".{extension}" for extension in sorted(group.extensions))
     group.problem = f"has no image, but only {found}"
   if group.problem:
     raise ValueError(group.problem)
+  has_label = any(extension.rpartition(".")[2] == "cls" for extension in group.told)
   given: dict[str, Any] = {"name": group.key, "image": b"of the archive"}
-  columns = []
+  lists: dict[str, list | _Json] = {}
+  beside: dict[str, Any] = {}
   for extension, data in group.told.items():
     try:
-      columns += _told(extension, data, "cls" in group.told)
+      told = list(_told(extension, data))
     except (ValueError, RecursionError) as error:
       raise ValueError(f".{extension} cannot be read: {error}") from error
-  for key, value in columns:
-    if key in given:
-      raise ValueError(f"has two values for {key}")
-    given[key] = value
+    for key, value in told:
+      is_json = extension.rpartition(".")[2] == "json"
+      is_beside = is_json and (key == "name" or (key == "label" and has_label))
+      if is_json and key in _RESERVED and not is_beside and key != "label":
+        key = f"{_JSON}{key}"
+      if key in (beside if is_beside else given):
+        raise ValueError(f"has two values for {key}")
+      if is_beside:
+        beside[key] = value
+      elif isinstance(value, (list, _Json)) and key != "label":
+        # They are columns, but not by themselves: others decide what they become.
+        given[key], lists[key] = "", value
+      else:
+        given[key] = value
   try:
-    return items.check(number, given, origin)
+    item = items.check(number, given, origin)
   except ConvertError as error:
     begin = f"{origin.named}: {origin.one} {number} ({group.key}): "
     raise ValueError(str(error).removeprefix(begin)) from error
+  item.columns.update(lists)
+  return _Known(item, beside)
 
 
-def _told(extension: str, data: bytes, has_label: bool) -> Iterator[tuple[str, Any]]:
+def _told(extension: str, data: bytes) -> Iterator[tuple[str, Any]]:
   """Yields label and columns that a file holds, by name.
 
   Raises:
@@ -205,21 +254,18 @@ def _told(extension: str, data: bytes, has_label: bool) -> Iterator[tuple[str, A
     if not isinstance(found, dict):
       found = {name: found}
     for key, value in found.items():
-      if value is None:
-        continue
-      if key == "label" and not has_label:
-        yield key, value
-        continue
-      if isinstance(value, dict) or not _is_plain(value):
-        value = json.dumps(value, ensure_ascii=False)
-      yield f"{_JSON}{key}" if key in _RESERVED else key, value
+      if value is not None:
+        yield key, value if key == "label" or _is_plain(value) else _Json.of(value)
 
 
 def _is_plain(value: Any) -> bool:
-  """Whether a value is none of lists of something else than numbers."""
+  """Whether a value is no mapping, and no list of something else than numbers."""
   if not isinstance(value, list):
-    return True
-  return all(type(one) in (int, float) for one in value)
+    return not isinstance(value, dict)
+  return all(
+    type(one) is float or (type(one) is int and -_WHOLE <= one < _WHOLE)
+    for one in value
+  )
 
 
 def _label(text: str) -> int | float | str:
@@ -269,7 +315,7 @@ class WebdatasetSource(RecordSource):
     files: Sequence[SourceFile],
     split_of_file: tuple[list[str], list[int]],
     groups: Sequence[_Group],
-    given: Sequence[items.Item],
+    given: Sequence[_Known],
     skipped: Sequence[LeftOut],
     notes: Sequence[str],
     origin: items.Origin,
@@ -284,27 +330,27 @@ class WebdatasetSource(RecordSource):
       [group.mask[1].offset for group in groups if group.mask], np.int64
     )
     table, masks = FileTable(), FileTable()
+    names = _names(groups, given)
     # Of several archives, two may have one name.
-    are_unique = len({group.key for group in groups}) == len(groups)
-    for group, place in zip(groups, places):
+    are_unique = len(set(names)) == len(groups)
+    self._keys = [group.key for group in groups]
+    for name, group, place in zip(names, groups, places):
       file = files[group.archive]
-      name = group.key if are_unique else f"{file.path}/{group.key}"
+      name = name if are_unique else f"{file.path}/{group.key}"
       table.add(os.fsencode(name), place.size, file.mtime_ns)
       if group.mask:
         extension, place = group.mask
         masks.add(os.fsencode(f"{name}.{extension}"), place.size, file.mtime_ns)
     names = [os.fsdecode(table.path(number)) for number in range(len(table))]
     classes, self._labels, are_floats = item_values.labels(
-      [i.label for i in given], origin.named
+      [one.item.label for one in given], origin.named
     )
-    columns = [i.columns for i in given]
     class_names = None if classes or are_floats else _class_names(given)
-    if class_names is not None:
-      columns = [
-        {name: value for name, value in one.items() if name != _JSON_LABEL}
-        for one in columns
-      ]
-    self._columns, lacking = item_values.columns(names, columns, origin)
+    if class_names is None:
+      _keep_labels(given)
+    told = [one.item.columns for one in given]
+    as_json = _as_json(told, origin)
+    self._columns, lacking = item_values.columns(names, told, origin)
     splits, numbers = split_of_file
     every = range(len(table))
     super().__init__(
@@ -317,16 +363,15 @@ class WebdatasetSource(RecordSource):
       splits=splits,
       classes=classes or class_names,
       skipped=skipped,
-      notes=[*notes, *lacking],
+      notes=[*notes, *as_json, *lacking],
       are_floats=are_floats,
       has_masks=len(masks) > 0,
       is_remote=any(map(storage.is_remote, paths)),
     )
 
   def path(self, position: int) -> str:
-    name = self.name(position)
     archive = self._archives[self._archive_of[position]].path
-    return name if name.startswith(f"{archive}/") else f"{archive}/{name}"
+    return f"{archive}/{self._keys[position]}"
 
   def name(self, position: int) -> str:
     return self.files[position].path
@@ -355,31 +400,104 @@ def _at(path: str, offset: np.int64, size: int) -> bytes:
   return tars.read(path, Place(int(offset), size, size, size))
 
 
-def _class_names(given: Sequence[items.Item]) -> list[str] | None:
+def _names(groups: Sequence[_Group], given: Sequence[_Known]) -> list[str]:
+  """Names of samples: their keys, or whole, as the JSON of an export has them.
+
+  Names of a JSON that are something else become a column.
+  """
+  told = [one.beside.get("name") for one in given]
+  if all(n is None or _has_key(n, group.key) for n, group in zip(told, groups)):
+    return [name or group.key for name, group in zip(told, groups)]
+  _keep(given, "name")
+  return [group.key for group in groups]
+
+
+def _has_key(name: Any, key: str) -> bool:
+  """Whether an export gives a name that key."""
+  if not isinstance(name, str) or not name:
+    return False
+  try:
+    begin = safe_names.key_of(name)
+  except UnicodeEncodeError:
+    return False
+  # Of two samples with one key, both get their numbers.
+  return key == begin or bool(_NUMBER.fullmatch(key.removeprefix(begin)))
+
+
+def _class_names(given: Sequence[_Known]) -> list[str] | None:
   """Names of classes where .cls has their numbers, and the JSON beside it their names.
 
   None where one number has two names, or one name two numbers, or an item lacks either.
   """
   names: dict[int, str] = {}
-  for item in given:
-    name = item.columns.get(_JSON_LABEL)
-    if not isinstance(name, str) or not isinstance(item.label, tuple):
+  for one in given:
+    name, label = one.beside.get("label"), one.item.label
+    if not isinstance(name, str) or not isinstance(label, tuple):
       return None
-    (number, *more) = item.label[1]
+    (number, *more) = label[1]
     if more or number < 0 or number % 1 or names.setdefault(int(number), name) != name:
       return None
   return class_list(names) if len(set(names.values())) == len(names) else None
 
 
+def _keep_labels(given: Sequence[_Known]) -> None:
+  """Makes labels of JSON a column, unless all say again what is beside them."""
+  for one in given:
+    told, label = one.beside.get("label"), one.item.label
+    known = label if isinstance(label, str) else label and label[1][0]
+    if told is not None and (told != known or isinstance(told, bool)):
+      _keep(given, "label")
+      return
+
+
+def _keep(given: Sequence[_Known], key: str) -> None:
+  """Makes a column of what JSON has beside names or labels."""
+  taken = {name for one in given for name in one.item.columns}
+  name = f"{_JSON}{key}"
+  while name in taken:
+    name = f"{_JSON}{name}"
+  for one in given:
+    if key in one.beside:
+      one.item.columns[name] = one.beside[key]
+
+
+def _as_json(given: Sequence[dict[str, Any]], origin: items.Origin) -> list[str]:
+  """Makes texts of columns that have lists or mappings, but no vectors.
+
+  Vectors are lists of equally many numbers in all samples.
+
+  Returns:
+    A sentence on each.
+  """
+  lengths: dict[str, set[int]] = {}
+  for columns in given:
+    for name, value in columns.items():
+      length = len(value) if isinstance(value, list) else -1
+      lengths.setdefault(name, set()).add(0 if isinstance(value, _Json) else length)
+  # All alike are one length that is not 0, or no lists.
+  names = sorted(n for n, found in lengths.items() if 0 in found or len(found) > 1)
+  for columns in given:
+    for name in names:
+      value = columns.get(name)
+      if value is not None:
+        columns[name] = (value if isinstance(value, _Json) else _Json.of(value)).text
+  return [
+    f"{origin.named}: {name} has lists or mappings that are not of equally many "
+    "numbers, and keeps all its values as JSON"
+    for name in names
+  ]
+
+
 def _usable(
   groups: _Groups, files: Sequence[SourceFile], origin: items.Origin
-) -> tuple[list[_Group], list[items.Item], list[LeftOut]]:
+) -> tuple[list[_Group], list[_Known], list[LeftOut]]:
   """Samples, what is known of them, and those that are none."""
   found, given, skipped = [], [], []
   kind = None
   for number, group in enumerate(groups.every):
     try:
-      item = _item(number, group, origin)
+      known = _known(number, group, origin)
+      item = known.item
       kind = kind or item.label_kind
       if item.label_kind not in (None, kind):
         raise ValueError(f"has {item.label_kind} as its label, and others {kind}")
@@ -390,7 +508,7 @@ def _usable(
       skipped.append(LeftOut(path, str(error), 1))
       continue
     found.append(group)
-    given.append(item)
+    given.append(known)
     group.told = {}
   return found, given, skipped
 

@@ -307,7 +307,7 @@ class IterableTest(_Case):
     ("taken", {"size": 3}, "column size must have a name that nothing else of a sa"),
     ("key", {3: 4}, "key 3 must be a text"),
     ("set", {"k": {1}}, "column k must be a number, a text or a list .* but is set"),
-    ("list", {"k": [1]}, r"has 1 \(int, item 0 \(0\)\) and \[1.0\] \(list, item 1"),
+    ("list", {"k": [1]}, r"has 1 \(int, item 0 \(0\)\) and \[1\] \(list, item 1"),
     ("texts", {"k": ["x"]}, "column k must have one number, text or list of numbers"),
     ("mixed", {"k": "text"}, r"and 'text' \(str, item 1 \(1\)\)"),
     ("large", {"k": 2**63}, "does not fit 64 bits"),
