@@ -72,6 +72,16 @@ class Member(NamedTuple):
   contents: bytes | None = None
 
 
+class Rest(NamedTuple):
+  """Bytes behind the end of an archive, from the first on that is not zero.
+
+  Attributes:
+    size: how many.
+  """
+
+  size: int
+
+
 class Members:
   """The files of some archives.
 
@@ -80,12 +90,14 @@ class Members:
     places: shape [files, 7], int64: position of the archive, and a `Place`.
     folders: paths of folders, and the position of the archive of each.
     skipped: what cannot be read.
+    notes: sentences on what is not looked at.
   """
 
   def __init__(self):
     self.files = FileTable()
     self.folders: set[tuple[int, bytes]] = set()
     self.skipped: list[LeftOut] = []
+    self.notes: list[str] = []
     self._places = array.array("q")
 
   @property
@@ -129,7 +141,7 @@ def _path_of(name: str) -> tuple[str, str]:
 def find_members(
   paths: Sequence[str],
   files: Sequence[SourceFile],
-  members: Callable[[str], Iterator[Member]],
+  members: Callable[[str], Iterator[Member | Rest]],
   skips: bool,
   step: Callable[[], None],
   see: Callable[[int, bytes, Member], None] | None = None,
@@ -155,6 +167,12 @@ def find_members(
     begin = len(result.files)
     try:
       for member in members(path):
+        if isinstance(member, Rest):
+          result.notes.append(
+            f"{member.size:,} bytes follow the end of the archive {file.path}: nothing "
+            "there is read; archives that were joined are to be given one by one"
+          )
+          continue
         added = result.add(number, file, member)
         if added is not None:
           step()
@@ -348,7 +366,7 @@ class ArchiveSource(PassedSource):
 
 def list_archives(
   paths: Sequence[str],
-  members: Callable[[str], Iterator[Member]],
+  members: Callable[[str], Iterator[Member | Rest]],
   read: Callable[[str, Place, int | None], bytes],
   annotated: bool,
   skips: bool,
@@ -404,4 +422,5 @@ def as_folder(
       numbers.append(number)
       position += 1
   numbers = np.array(numbers, np.int64)
+  folder.notes += members.notes
   return ArchiveSource(folder, paths, files, members, numbers, read)

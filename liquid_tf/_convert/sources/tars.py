@@ -8,12 +8,14 @@ import tarfile
 from collections.abc import Iterator
 
 from liquid_tf._convert.sources import reading
-from liquid_tf._convert.sources.archives import Member, Place
+from liquid_tf._convert.sources.archives import Member, Place, Rest
 from liquid_tf._convert.sources.samples import SampleError, read_range
 
 # Files that tell of an image beside them, and bytes that one may have.
 TELLING = (".cls", ".txt", ".json", ".npy")
 _MOST_TOLD = 16 << 20
+# Bytes that are looked through at once.
+_CHUNK = 1 << 20
 # Bytes of a header and what belongs to it, as a long name.
 _MOST_HEADER = 1 << 20
 _LINK = "is a link: pack the file that it leads to"
@@ -37,8 +39,11 @@ class _Headers(io.RawIOBase):
     return self._file.tell()
 
 
-def members(path: str) -> Iterator[Member]:
+def members(path: str) -> Iterator[Member | Rest]:
   """Yields what is in an archive, in its order; files of TELLING with their contents.
+
+  At the end, what lies behind it, if that is more than zeros, as of archives that were
+  joined.
 
   Raises:
     SampleError: it is damaged from some offset on, or no tar archive.
@@ -67,11 +72,22 @@ def members(path: str) -> Iterator[Member]:
         block = file.read(tarfile.BLOCKSIZE)
       if len(block) < tarfile.BLOCKSIZE or any(block):
         raise tarfile.ReadError("a header is wrong, or the end is missing")
+      yield from _rest(file)
     except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
       raise SampleError(
         f"is damaged or cut off at offset {offset}, as are all that follow there "
         f"({error})"
       ) from error
+
+
+def _rest(file: io.BufferedIOBase) -> Iterator[Rest]:
+  """Yields what follows but zeros, which fill an archive up."""
+  while chunk := file.read(_CHUNK):
+    behind = len(chunk.lstrip(b"\0"))
+    if behind:
+      begin = file.tell() - behind
+      yield Rest(file.seek(0, io.SEEK_END) - begin)
+      return
 
 
 def _member(info: tarfile.TarInfo, file: io.BufferedIOBase) -> Member:

@@ -42,7 +42,7 @@ from liquid_tf._convert.sources.samples import (
 )
 from liquid_tf._store import storage
 from liquid_tf._store.columns import TAKEN, Column
-from liquid_tf._words import said, setting
+from liquid_tf._words import few, said, setting
 from liquid_tf.errors import ConvertError, WrongArgument
 
 # Names that no column can have.
@@ -467,7 +467,7 @@ def _as_json(given: Sequence[dict[str, Any]], origin: items.Origin) -> list[str]
   Vectors are lists of equally many numbers in all samples.
 
   Returns:
-    A sentence on each.
+    A sentence on them, if there are any.
   """
   lengths: dict[str, set[int]] = {}
   for columns in given:
@@ -481,10 +481,11 @@ def _as_json(given: Sequence[dict[str, Any]], origin: items.Origin) -> list[str]
       value = columns.get(name)
       if value is not None:
         columns[name] = (value if isinstance(value, _Json) else _Json.of(value)).text
+  if not names:
+    return []
   return [
-    f"{origin.named}: {name} has lists or mappings that are not of equally many "
-    "numbers, and keeps all its values as JSON"
-    for name in names
+    f"{origin.named}: lists and mappings that are not of equally many numbers are kept "
+    f"as texts of JSON, in {few(names)}"
   ]
 
 
@@ -590,7 +591,7 @@ def list_tars(
   skipped = [*members.skipped, *skipped]
   if not found:
     raise ConvertError(f"{origin.named} holds no samples{most_telling(skipped)}")
-  notes = [
+  notes = [*members.notes] + [
     f"{origin.named}: {count} files .{extension} are not kept"
     for extension, count in sorted(groups.others.items())
   ]

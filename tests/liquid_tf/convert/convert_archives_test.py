@@ -517,6 +517,25 @@ class TarTest(_ArchiveTest):
       pathlib.Path(self.archive).write_bytes(damaged)
       self._refused("data.tar")
 
+  @parameterized.parameters(True, False)
+  def test_what_follows_the_end(self, labelled):
+    first = self._labelled("0", "1") if labelled else [("0.png", _encoded(0))]
+    self._write(("9.png", _encoded(9)))
+    other = pathlib.Path(self.archive).read_bytes()
+    self._write(*first)
+    whole = pathlib.Path(self.archive).read_bytes()
+    for more, note in (
+      (b"", None),
+      (b"\0" * 3_000_000, None),
+      (other, f"{len(other):,} bytes follow the end of the archive data.tar: nothing"),
+      (b"\0" * 2_000_000 + other, f"{len(other):,} bytes follow the end"),
+    ):
+      pathlib.Path(self.archive).write_bytes(whole + more)
+      found = open_source(Source(self.archive), skips=False)
+      self.assertLen(found, len(first) // 2 or 1)
+      self.assertLen(found.notes, int(note is not None))
+      self.assertStartsWith("".join(found.notes), note or "")
+
   def test_headers_cannot_take_the_memory(self):
     self._write(*self._labelled("0"))
     info = tarfile.TarInfo("x")
