@@ -201,6 +201,7 @@ void Finisher::FloatRow(const void* row, size_t height, size_t width, size_t y,
 }
 
 void Finisher::Round(const float* values, size_t n, uint8_t* out) const {
+  if (n == 0) return;  // Pointers to nothing may be null.
   switch (spec_.type) {
     case PixelType::kFloat16:
       return kernels_->round_to_half(values, n, reinterpret_cast<Half*>(out));
