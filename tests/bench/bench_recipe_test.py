@@ -13,6 +13,7 @@ import benches
 from absl.testing import absltest, parameterized
 from PIL import Image
 
+from liquid_tf._measure import fresh
 from liquid_tf.cli import wheel_images
 from tools.bench import (
   benchmark,
@@ -76,7 +77,7 @@ class BenchRecipeTest(parameterized.TestCase):
     self.assertIn("--ffcv_python", result["skipped"]["ffcv"])
     wanted = {
       (name, loader, face, format_name, stored, dtype)
-      for name in imagenet.RECIPES
+      for name in ("train", "evaluate")
       for stored in imagenet.STORED
       for loader, face, format_name, dtype in (
         *(("liquid", "dataset", f, d) for f in ("jpeg", "l3") for d in imagenet.TYPES),
@@ -260,7 +261,7 @@ class BenchRecipeTest(parameterized.TestCase):
   @parameterized.parameters(
     ({"formats": ["gif"]}, r"formats \(gif\) must be of png"),
     ({"sizes": ["512"]}, r"sizes \(512\) must be of full, 256"),
-    ({"recipes": ["test"]}, r"recipes \(test\) must be of train, evaluate"),
+    ({"recipes": ["test"]}, r"recipes \(test\) must be of train, trivial, "),
     ({"formats": []}, r"formats \(\) must be of"),
     ({"pythons": {"ffcv": "/no/python"}}, r"ffcv_python .* must be a Python"),
   )
@@ -268,6 +269,17 @@ class BenchRecipeTest(parameterized.TestCase):
     workdir = self.create_tempdir().full_path
     with self.assertRaisesRegex(ValueError, message):
       _bench(self.folder, workdir, **arguments)
+
+  def test_policies_are_of_those_who_have_them(self):
+    for name, policy in imagenet.POLICIES.items():
+      last = imagenet.steps(name, "uint8")[-1]
+      (step,) = fresh.steps([last])
+      self.assertEqual(type(step).__name__, policy)
+      self.assertEqual(imagenet.request(name)["policy"], policy)
+      files = recipe_sets.Photographs(pathlib.Path("x"), 1, 0, {"full": ["a.jpg"]})
+      found = dict.fromkeys(peers.PEERS, "python")
+      theirs = recipe._theirs(name, files, found, ["full"], {})
+      self.assertEqual({one.row["loader"] for one in theirs}, {"dali", "torchvision"})
 
   def test_a_folder_without_jpegs(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

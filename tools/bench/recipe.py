@@ -56,7 +56,7 @@ def bench(
   threads: int,
   formats: Sequence[str] = ("jpeg", "l3"),
   sizes: Sequence[str] = imagenet.STORED,
-  recipes: Sequence[str] = imagenet.RECIPES,
+  recipes: Sequence[str] = ("train", "evaluate"),
   pythons: Mapping[str, str | None] | None = None,
   say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
