@@ -45,7 +45,7 @@ def check_lost(
     OSError: the list of problems cannot be written.
   """
   if source.lost > (most_skipped or 0) * (len(source) + source.lost):
-    complaints = [_complain_of_problems(source, {}, most_skipped)]
+    complaints = [_complain_of_problems(source, {}, most_skipped, output)]
     nothing = np.zeros(0, np.int64)
     raise _refused(source, complaints, output, nothing, {}, nothing)
 
@@ -121,7 +121,7 @@ def choose(
   complaints = []
   bad, every = len(skipped) + source.lost, len(source) + source.lost
   if bad > (most_skipped or 0) * every:
-    complaints.append(_complain_of_problems(source, problems, most_skipped))
+    complaints.append(_complain_of_problems(source, problems, most_skipped, output))
   uncommon = _uncommon_depths(table, good) if skip_bits else {}
   good = good[~np.isin(good, list(uncommon))]
   kinds = np.unique(table[_KIND][good])
@@ -172,6 +172,7 @@ def _complain_of_problems(
   source: SampleSource,
   problems: Mapping[str, Mapping[int, str]],
   most_skipped: Fraction | None,
+  output: str | None,
 ) -> str:
   count = source.lost + len(set().union(*problems.values()))
   every = len(source) + source.lost
@@ -189,6 +190,9 @@ def _complain_of_problems(
     advice = setting("on_error", "skip")
   else:
     advice = setting("on_error", f"skip:{needed:g}%")
+  if output is not None:
+    # What is begun is there, and would be refused.
+    advice += f" and {setting('existing', 'resume')}"
   if most_skipped is not None:
     found += f", and at most {float(100 * most_skipped):g} % may be left out"
   return (

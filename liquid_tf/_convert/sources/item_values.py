@@ -22,6 +22,8 @@ from liquid_tf._store import table_columns
 from liquid_tf._store.columns import OF_IMAGE
 from liquid_tf._store.table_columns import Cells
 from liquid_tf._store.table_file import TableFile
+from liquid_tf._words import said
+from liquid_tf.errors import ConvertError
 
 _OTHERS = "which others have: give all boxes some"
 
@@ -90,6 +92,15 @@ class _ItemTable(TableFile):
 
   def place(self, row: int) -> str:
     return f"{self.origin.at(row)} ({self.names[row]})"
+
+  def wrong_kinds(self, name: str, must: str) -> ConvertError:
+    error = super().wrong_kinds(name, must)
+    if self.origin.named == items.WHAT:
+      return error
+    return ConvertError(
+      f"{error}: write {name} alike everywhere, or give the samples with "
+      f"{said('Source.from_iterable')}"
+    )
 
 
 def columns(

@@ -326,6 +326,23 @@ def _ranges(name: str) -> list[str]:
   ]
 
 
+def _refuse_pattern(name: str) -> None:
+  """Raises ConvertError for a pattern of files on a server of HTTP."""
+  shown = schemes.shown(name)
+  if not schemes.is_http(name) or "*" not in shown:
+    return
+  try:
+    is_file = storage.file_size(name) is not None
+  except OSError:
+    return  # Reading it says what is wrong.
+  if not is_file:
+    named = shown.rpartition("/")[2].replace("*", "{000000..000003}")
+    raise ConvertError(
+      f"{argument('source', shown)}: a server lists no folders: name its files, as "
+      f"{named}"
+    )
+
+
 def find_files(source: str) -> list[str]:
   """The files of records that a source names, in its order.
 
@@ -341,6 +358,7 @@ def find_files(source: str) -> list[str]:
     names = [one for name in uri.split(source) for one in _ranges(_whole(name))]
     for name in names:
       _check_scheme(name)
+      _refuse_pattern(name)
     paths = [path for name in names for path in uri.find(name, records.EXTENSION)]
   except ValueError as error:
     raise ConvertError(

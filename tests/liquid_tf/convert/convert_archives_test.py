@@ -14,6 +14,7 @@ import zipfile
 from unittest import mock
 
 import examples
+import http_server
 import numpy as np
 import photos
 import steady
@@ -462,10 +463,32 @@ class TarTest(_ArchiveTest):
 
   def test_a_label_that_is_missing(self):
     self._write(*self._labelled("0", "1", "2"), ("x.png", _encoded(4)))
-    with self.assertRaisesRegex(ConvertError, "1 without a label, as data.tar/x"):
+    with self.assertRaisesRegex(
+      ConvertError,
+      "1 without a label, as data.tar/x"
+      '.*with on_error="skip:25%" and existing="resume", or mend',
+    ):
       self._convert(self.archive)
     report = self._convert(self.archive, existing="resume", on_error="skip:50%")
     self.assertEqual(report.samples, 3)
+
+  def test_a_column_of_numbers_and_texts(self):
+    told = [("0.json", b'{"n": 1}'), ("1.json", b'{"n": "a"}')]
+    labelled = self._labelled("0", "1")
+    self._write(*labelled[:2], told[0], *labelled[2:], told[1])
+    self._refused(
+      r"n must have .*, but has 1 .*and 'a' .*: write n alike everywhere, or give the "
+      "samples with Source.from_iterable"
+    )
+
+  def test_a_pattern_of_http(self):
+    self._write(*self._labelled("0", "1"), path=f"{self.root}/a-000000.tar")
+    with http_server.HttpServer(self.root) as server:
+      self.assertLen(open_source(Source(f"{server.url}/a-{{000000..000000}}.tar")), 2)
+      self._refused(
+        "a server lists no folders: name its files, as a-{000000..000003}.tar",
+        f"{server.url}/a-*.tar",
+      )
 
   def test_links_and_holes(self):
     with tarfile.open(self.archive, "w") as archive:

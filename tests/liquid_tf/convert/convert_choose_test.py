@@ -81,7 +81,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
       pathlib.Path(self.source, name).write_bytes(b"no image")
     listed = self._fails(
       r"2 of 6 samples cannot be stored \(2 cannot be read, as a/cut.png: .*no raw, "
-      r'png.*on_error="skip:33.4%", or mend'
+      r'png.*on_error="skip:33.4%" and existing="resume", or mend'
     )
     self.assertEqual([one["path"] for one in listed], ["a/cut.png", "b/no.png"])
     with self.assertRaisesRegex(manifest.ManifestError, "_problems.jsonl lists"):
