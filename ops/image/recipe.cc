@@ -76,6 +76,10 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
   const auto words = [&](RngPurpose purpose, uint8_t part = 0) {
     return DrawWords(purpose, recipe.seed, epoch, draw, part);
   };
+  // What never happens takes no random number.
+  const auto happens = [&](RngPurpose purpose, Chance chance) {
+    return chance > 0 && Happens(words(purpose)[0], chance);
+  };
   if (recipe.orient && orientation != 1) {
     plan->orientation = orientation;
     OrientedSize(orientation, &height, &width);
@@ -105,8 +109,8 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
         std::to_string(max_pixels) +
         ": crop it, or raise it with limits=Limits(pixels=N)");
   }
-  plan->mirrored = Happens(words(RngPurpose::kMirror)[0], recipe.mirror);
-  plan->flipped = Happens(words(RngPurpose::kFlip)[0], recipe.flip);
+  plan->mirrored = happens(RngPurpose::kMirror, recipe.mirror);
+  plan->flipped = happens(RngPurpose::kFlip, recipe.flip);
   if (recipe.rotate.degrees > 0) {
     plan->degrees = Angle(words(RngPurpose::kRotate)[0], recipe.rotate.degrees);
     plan->rotated = true;
@@ -121,7 +125,7 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
         DrawJitter(recipe.colour, words(RngPurpose::kColour, 0), more);
     plan->jittered = Happens(more[1], recipe.jitter);
   }
-  plan->gray = Happens(words(RngPurpose::kGrayscale)[0], recipe.grayscale);
+  plan->gray = happens(RngPurpose::kGrayscale, recipe.grayscale);
   if (recipe.blur.chance > 0) {
     const PhiloxCounter blur = words(RngPurpose::kBlur);
     if (Happens(blur[0], recipe.blur.chance)) {
@@ -130,11 +134,11 @@ Status PlanSample(const Recipe& recipe, int64_t epoch, uint64_t draw,
                       Between(recipe.blur.least, recipe.blur.most, blur[1])));
     }
   }
-  if (Happens(words(RngPurpose::kSolarize)[0], recipe.solarize.chance)) {
+  if (happens(RngPurpose::kSolarize, recipe.solarize.chance)) {
     plan->last.push_back(
         OperationOf(OperationKind::kSolarize, recipe.solarize.threshold));
   }
-  if (Happens(words(RngPurpose::kErasing)[0], recipe.erase)) {
+  if (happens(RngPurpose::kErasing, recipe.erase)) {
     plan->erasure = DrawErasure(recipe.erasing, recipe.seed, epoch, draw,
                                 plan->part.height, plan->part.width);
   }
