@@ -4,14 +4,13 @@
   python -m tools.bench recipe --input=photos --formats=jpeg,l3,raw --workdir=work
     --dali_python=dali/bin/python --grain_python=grain/bin/python
 
-Training takes a random window resized to 224x224, mirrors half of them and normalises,
-also with TrivialAugmentWide or RandAugment before that, as DALI and torchvision have
-them;
-evaluation resizes the shorter side to 256, takes the 224x224 in the centre and
-normalises. Ours runs with every format and stored size: `dataset` as uint8 (not
-normalised), float32 and bfloat16, and `loader`, without TensorFlow, as float32. Beside
-it stand stock tf.data, DALI, FFCV, torchvision, Grain and SPDL, which give float32. All
-take turns, each time in a fresh process.
+Training takes a random window resized to 224x224, mirrors half of them and normalises;
+`trivial` and `rand` are training with TrivialAugmentWide and RandAugment before that,
+which DALI and torchvision have, too. Evaluation resizes the shorter side to 256, takes
+the 224x224 in the centre and normalises. Ours runs with every format and stored size:
+`dataset` as uint8 (not normalised), float32 and bfloat16, and `loader`, without
+TensorFlow, as float32. Beside it stand stock tf.data, DALI, FFCV, torchvision, Grain and
+SPDL, which give float32. All take turns, each time in a fresh process.
 """
 
 import functools
