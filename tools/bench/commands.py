@@ -127,6 +127,13 @@ _BENCHMARKS = [
     ),
   ),
   Benchmark(
+    "training",
+    "recipes of papers over your photos",
+    _flags(
+      "rounds", "threads", "workdir", "input", "epochs", batch_size=64
+    ),
+  ),
+  Benchmark(
     "efficiency",
     "mixes beside their limits",
     _flags(

@@ -9,8 +9,8 @@ Training takes a random window resized to 224x224, mirrors half of them and norm
 which DALI and torchvision have, too. Evaluation resizes the shorter side to 256, takes
 the 224x224 in the centre and normalises. Ours runs with every format and stored size:
 `dataset` as uint8 (not normalised), float32 and bfloat16, and `loader`, without
-TensorFlow, as float32. Beside it stand stock tf.data, DALI, FFCV, torchvision, Grain and
-SPDL, which give float32. All take turns, each time in a fresh process.
+TensorFlow, as float32. Beside it stand stock tf.data, DALI, FFCV, torchvision, Grain
+and SPDL, which give float32. All take turns, each time in a fresh process.
 """
 
 import functools
