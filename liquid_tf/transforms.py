@@ -16,6 +16,7 @@ is the shorter side, as in torchvision.
 | `Resize(256)`, `Resize((h, w))`, `Resize(longer=256)` | all | the size |
 | `Pad(256, value)` | `dataset`, `profile` | a border up to a size |
 | `RandomCrop(224)`, `CenterCrop(224)` | `dataset`, `profile` | a window of that |
+| `FiveCrop(224)`, `TenCrop(224)` | `dataset` | corners and centre, as views |
 | `Mirror(p)`, `Flip(p)` | `dataset`, `profile` | left to right, top to bottom |
 | `Rotate(degrees)` | `dataset`, `profile` | by a random angle |
 | `RandAugment(n, magnitude)` | `dataset`, `profile` | n operations of 14 |
@@ -61,6 +62,7 @@ __all__ = [
   "ChannelsFirst",
   "Cast",
   "ColorJitter",
+  "FiveCrop",
   "Flip",
   "GaussianBlur",
   "Grayscale",
@@ -79,6 +81,7 @@ __all__ = [
   "Seed",
   "Solarize",
   "Step",
+  "TenCrop",
   "ThreeAugment",
   "TrivialAugmentWide",
   "Views",
@@ -352,6 +355,73 @@ class CenterCrop(_Window):
   Attributes:
     size: (height, width) in pixels, or a number for a square.
   """
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class _FixedCrop(CenterCrop):
+  """One of the windows of `TenCrop`.
+
+  Attributes:
+    name: as errors call it.
+    y: halves of the rows left out that lie above the window, 0 to 2.
+    x: halves of the columns left out that lie left of it.
+    mirrored: whether x is of the mirrored image.
+  """
+
+  name: str
+  y: int
+  x: int
+  mirrored: bool
+
+  def __repr__(self) -> str:
+    return self.name
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class FiveCrop(_Window):
+  """The four corners and the centre of an image, as five views of one decode.
+
+  A batch's "image" is then a tuple of five arrays [n, height, width, c]: upper left,
+  upper right, lower left, lower right, centre. These are the windows of torchvision's
+  FiveCrop. All other steps take effect in each view, as in `Views`.
+
+  Attributes:
+    size: (height, width) in pixels, or a number for a square.
+    as_samples: whether the crops are samples of the batch, those of an image one after
+      another, as `Views` has them: [5 * n, height, width, c].
+  """
+
+  as_samples: bool = dataclasses.field(default=False, kw_only=True)
+
+  @property
+  def crops(self) -> list[list[Step]]:
+    """Steps in its place, of each view."""
+    return [[crop] for crop in self._windows(0)]
+
+  def _windows(self, first: int) -> list[Step]:
+    """The windows from number `first` on: 0, or 5, those of the mirrored image."""
+    places = ((0, 0), (0, 2), (2, 0), (2, 2), (1, 1))
+    return [
+      _FixedCrop(self.size, f"{self}[{number}]", y, x, first > 0)
+      for number, (y, x) in enumerate(places, first)
+    ]
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class TenCrop(FiveCrop):
+  """`FiveCrop`, then the same five windows of the mirrored image: ten views.
+
+  These are the windows of torchvision's TenCrop. It does not go with `Mirror`.
+
+  Attributes:
+    size: (height, width) in pixels, or a number for a square.
+    as_samples: whether the crops are samples of the batch, those of an image one after
+      another, as `Views` has them: [10 * n, height, width, c].
+  """
+
+  @property
+  def crops(self) -> list[list[Step]]:
+    return [*super().crops, *([crop, Mirror(1.0)] for crop in self._windows(5))]
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -1093,10 +1163,10 @@ _SLOTS: dict[str, tuple[type[Step], ...]] = {
   "channels": (Channels,),
   "bits": (Bits,),
   "orient": (Orient,),
-  "crop": (RandomCrop, CenterCrop, RandomResizedCrop),
+  "crop": (RandomCrop, CenterCrop, FiveCrop, RandomResizedCrop),
   "resize": (Resize,),
   "pad": (Pad,),
-  "second_crop": (RandomCrop, CenterCrop),
+  "second_crop": (RandomCrop, CenterCrop, FiveCrop),
   "mirror": (Mirror,),
   "flip": (Flip,),
   "rotate": (Rotate,),

@@ -17,6 +17,8 @@ TRAINING_STEPS = (
   steps.Orient,
   steps.RandomCrop,
   steps.CenterCrop,
+  steps.FiveCrop,
+  steps.TenCrop,
   steps.RandomResizedCrop,
   steps.Resize,
   steps.Pad,
@@ -50,6 +52,7 @@ _IN_GRAPH = (
 # Fields that are no words of their step: what resizes is a step of its own.
 _ELSEWHERE = {
   steps.RandomResizedCrop: ("size", "interpolation", "antialias", "draft"),
+  steps._FixedCrop: ("name",),
   steps.Mirror: ("flip",),
   steps.AutoAugment: ("policy",),
   steps._TimmRandAugment: ("config",),
@@ -93,7 +96,11 @@ class Recipe:
       ValueError: a step is wrong, or does not go with another one or with views.
     """
     if not isinstance(transforms, steps.Views):
-      return cls.parse(transforms)
+      one = cls.parse(transforms)
+      crops = one._crops()
+      if crops is None:
+        return one
+      transforms = crops
     views = tuple(map(cls.parse, transforms.recipes))
     for one in views:
       one._check_view()
@@ -161,8 +168,31 @@ class Recipe:
     """Samples that a batch has of an image."""
     return len(self.views) if self.as_samples else 1
 
+  def _crops(self) -> steps.Views | None:
+    """The views of `FiveCrop` or `TenCrop`; None where neither is given.
+
+    Raises:
+      ValueError: another step does not go with it.
+    """
+    for place, step in enumerate(self.given):
+      if not isinstance(step, steps.FiveCrop):
+        continue
+      mirror = self.found.get("mirror")
+      if isinstance(step, steps.TenCrop) and mirror is not None:
+        raise ValueError(f"transforms: {step} and {mirror} must not both be given")
+      before, after = self.given[:place], self.given[place + 1 :]
+      return steps.Views(
+        [[*before, *crops, *after] for crops in step.crops], as_samples=step.as_samples
+      )
+    return None
+
   def _check_view(self) -> None:
     """Raises ValueError where a step does not go with views."""
+    for step in self.given:
+      if isinstance(step, steps.FiveCrop):
+        raise ValueError(
+          f"transforms: {step} makes views, and must not be given in Views"
+        )
     if self.ragged:
       raise ValueError(
         "transforms: Ragged() must not be given in Views, each of which has one size"

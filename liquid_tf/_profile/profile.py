@@ -26,7 +26,16 @@ from liquid_tf._store.progress import HIDDEN
 from liquid_tf._view.view import View
 from liquid_tf._words import said, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Bits, Channels, Mix, Ragged, Step, by_slot
+from liquid_tf.transforms import (
+  Bits,
+  Channels,
+  FiveCrop,
+  Mix,
+  Ragged,
+  Step,
+  TenCrop,
+  by_slot,
+)
 
 if TYPE_CHECKING:
   import tensorflow as tf
@@ -278,7 +287,8 @@ def profile(
     for name, value in (unknown | {"resources": resources}).items():
       if value:
         raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
-  trained = [step for step in TRAINING_STEPS if step not in (Mix, Ragged)]
+  unmeasured = (FiveCrop, TenCrop, Mix, Ragged)
+  trained = [step for step in TRAINING_STEPS if step not in unmeasured]
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
     bits = said('Bits("skip")')

@@ -17,7 +17,9 @@ uint64_t Fixed(double share) {
 }
 
 // n / 2; where that is no whole number, the even one beside it.
-uint32_t HalfToEven(uint32_t n) { return n / 2 + (n & n / 2 & 1); }
+uint32_t HalfToEven(uint64_t n) {
+  return static_cast<uint32_t>(n / 2 + (n & n / 2 & 1));
+}
 
 // To the nearest whole side of at least a pixel; at most one more than `most`.
 uint32_t Side(double pixels, uint32_t most) {
@@ -104,7 +106,7 @@ Status PlaceCrop(const CropStep& crop, uint64_t seed, int64_t epoch,
     case CropStep::Kind::kRandomSize:
       *window = crop.size.Place(seed, epoch, draw, height, width);
       return OkStatus();
-    case CropStep::Kind::kCenter:
+    case CropStep::Kind::kFixed:
     case CropStep::Kind::kRandom:
       break;
   }
@@ -116,8 +118,13 @@ Status PlaceCrop(const CropStep& crop, uint64_t seed, int64_t epoch,
   }
   const uint32_t rows = height - crop.height;
   const uint32_t columns = width - crop.width;
-  *window = {HalfToEven(rows), HalfToEven(columns), crop.height, crop.width};
-  if (crop.kind == CropStep::Kind::kCenter) return OkStatus();
+  *window = {0, 0, crop.height, crop.width};
+  if (crop.kind == CropStep::Kind::kFixed) {
+    window->y = HalfToEven(uint64_t{crop.y} * rows);
+    window->x = HalfToEven(uint64_t{crop.x} * columns);
+    if (crop.mirrored) window->x = columns - window->x;
+    return OkStatus();
+  }
   const PhiloxCounter words = DrawWords(crop.purpose, seed, epoch, draw);
   window->y = Below(words[0], uint64_t{rows} + 1);
   window->x = Below(words[1], uint64_t{columns} + 1);

@@ -56,17 +56,21 @@ class RandomSize {
 
 // Chooses a window of an image.
 struct CropStep {
-  enum class Kind : uint8_t { kNone, kCenter, kRandom, kRandomSize };
+  enum class Kind : uint8_t { kNone, kFixed, kRandom, kRandomSize };
   Kind kind = Kind::kNone;
-  uint32_t height = 0;  // of kCenter and kRandom
+  uint32_t height = 0;  // of kFixed and kRandom
   uint32_t width = 0;
-  RandomSize size;                         // of kRandomSize
+  // Of kFixed: halves of the rest that lie above the window and left of it.
+  uint32_t y = 1;
+  uint32_t x = 1;
+  bool mirrored = false;  // likewise: x is of the mirrored image
+  RandomSize size;        // of kRandomSize
   RngPurpose purpose = RngPurpose::kCrop;  // of kRandom
 };
 
 // The window of the sample drawn as number `draw` of `epoch`: a random one is
-// uniform over every position inside the image; a centred one leaves half of
-// the rest above, rounded half to even as torchvision's CenterCrop does.
+// uniform over every position inside the image; of a fixed one, half of the
+// rest is rounded half to even as torchvision's CenterCrop does.
 // Error: InvalidArgument where the image is smaller than the window.
 Status PlaceCrop(const CropStep& crop, uint64_t seed, int64_t epoch,
                  uint64_t draw, uint32_t height, uint32_t width,

@@ -129,6 +129,12 @@ void ReadCrop(Line* line, CropStep::Kind kind, RngPurpose purpose,
   ReadSize(line, &crop->height, &crop->width);
 }
 
+void ReadPlace(Line* line, CropStep* crop) {
+  crop->y = line->Whole("y", 0, 2);
+  crop->x = line->Whole("x", 0, 2);
+  crop->mirrored = line->Whole("mirrored", 0, 1) != 0;
+}
+
 void ReadRandomSize(Line* line, RandomSize* size) {
   const auto scale = line->Some("scale", 2, 0, 1);
   const auto ratio = line->Some("ratio", 2, 0, kMostSide);
@@ -365,6 +371,10 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
                crop(place));
     };
   };
+  const auto read_fixed = [&](Place place, Line* line) {
+    read_crop(CropStep::Kind::kFixed)(place, line);
+    ReadPlace(line, crop(place));
+  };
   using Read = std::function<void(Place, Line*)>;
   const struct {
     Place place;
@@ -373,7 +383,8 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
   } steps[] = {
       {kOrient, "Orient", [&](Place, Line*) { recipe.orient = true; }},
       {kCrop, "RandomCrop", read_crop(CropStep::Kind::kRandom)},
-      {kCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
+      {kCrop, "CenterCrop", read_crop(CropStep::Kind::kFixed)},
+      {kCrop, "FixedCrop", read_fixed},
       {kCrop, "RandomResizedCrop",
        [&](Place, Line* line) {
          recipe.crop.kind = CropStep::Kind::kRandomSize;
@@ -387,7 +398,8 @@ Status ParseRecipe(const std::vector<std::string>& lines, RecipeText* text) {
          ReadFills(line, &recipe.pad.value, &recipe.pad.mask_value);
        }},
       {kSecondCrop, "RandomCrop", read_crop(CropStep::Kind::kRandom)},
-      {kSecondCrop, "CenterCrop", read_crop(CropStep::Kind::kCenter)},
+      {kSecondCrop, "CenterCrop", read_crop(CropStep::Kind::kFixed)},
+      {kSecondCrop, "FixedCrop", read_fixed},
       {kMirror, "Mirror",
        [&](Place, Line* line) { recipe.mirror = ReadChance(line); }},
       {kFlip, "Flip",

@@ -84,6 +84,8 @@ def images() -> Sequence[transforms.Step]:
     transforms.Orient(),
     transforms.RandomCrop(256),
     transforms.CenterCrop((224, 224)),
+    transforms.FiveCrop(224),
+    transforms.TenCrop((224, 192), as_samples=True),
     transforms.RandomResizedCrop(224, scale=(0.08, 1)),
     transforms.Resize(256),
     transforms.Resize(shorter=256, interpolation="bicubic", antialias=True),

@@ -21,6 +21,7 @@ from liquid_tf.transforms import (
   CenterCrop,
   ChannelsFirst,
   ColorJitter,
+  FiveCrop,
   Mirror,
   Mix,
   Normalize,
@@ -31,6 +32,7 @@ from liquid_tf.transforms import (
   RandomResizedCrop,
   Resize,
   Seed,
+  TenCrop,
   Views,
 )
 
@@ -226,6 +228,44 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(one, 3 * 24)
     self.assertLen(list(one), 3 * 24)
 
+  @parameterized.parameters(
+    ([], FiveCrop((22, 19))),
+    ([Orient(), Resize(shorter=30)], TenCrop((29, 22))),
+  )
+  def test_corners_and_centre(self, before, step):
+    """They are the windows of the whole image, also of the mirrored one."""
+    whole = self._dataset(before, batch_size=None)
+    images = {int(one["id"]): one["image"].numpy() for one in whole}
+    after = [Normalize(100, 50), ChannelsFirst()]
+    *views, ids = _views(self._dataset([*before, step, *after], shuffle=False))
+    self.assertLen(views, 5 if type(step) is FiveCrop else 10)
+    rests = set()
+    for number, sample in enumerate(ids.tolist()):
+      wanted = []
+      for flipped in (False, True):
+        image = images[sample][:, ::-1] if flipped else images[sample]
+        (h, w), (height, width) = step.size, image.shape[:2]
+        rests.add((height - h) % 2 * 2 + (width - w) % 2)
+        bottom, right = height - h, width - w
+        middle = round(bottom / 2), round(right / 2)
+        for y, x in ((0, 0), (0, right), (bottom, 0), (bottom, right), middle):
+          wanted.append(image[y : y + h, x : x + w])
+      for view, crop in zip(views, wanted):
+        normalized = (np.float32(crop) - np.float32(100)) / np.float32(50)
+        np.testing.assert_array_equal(view[number], normalized.transpose(2, 0, 1))
+    self.assertGreater(len(rests), 1)
+
+  def test_crops_as_samples(self):
+    steps = [Resize(shorter=30), TenCrop(24)]
+    *views, ids = _views(self._dataset(steps, shuffle=False))
+    steps[1] = TenCrop(24, as_samples=True)
+    path, options = self._path(), {"features": ["id", "image"], "shuffle": False}
+    batches = list(liquid_tf.loader(path, 8, transforms=steps, **options))
+    self.assertLen(batches[0]["image"], 80)
+    images = np.concatenate([batch["image"] for batch in batches])
+    self.assertAllEqual(images, np.stack(views, 1).reshape(-1, 24, 24, 3))
+    self.assertAllEqual(np.concatenate([b["id"] for b in batches]), ids.repeat(10))
+
   def test_views_as_samples_are_alike(self):
     for other in (
       [RandomCrop(17)],
@@ -356,6 +396,18 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
     for recipes in ((), [RandomCrop(3), Mirror()], [[]] * 257, 3):
       with self.assertRaisesRegex(ValueError, "must be a list of 1 to 256 views"):
         Views(recipes)
+    crops = [
+      (
+        [TenCrop(90)],
+        r"TenCrop.*\[0\] must fit every image, but not .*: sample",
+      ),
+      ([TenCrop(20), Mirror()], "TenCrop.* and Mirror.* must not both be given"),
+      ([FiveCrop(20), CenterCrop(9)], "FiveCrop.* and CenterCrop.* must not both"),
+      (Views([[TenCrop(20)]] * 2), "TenCrop.* must not be given in Views"),
+    ]
+    for steps, message in crops:
+      with self.assertRaisesRegex(ValueError, message, msg=steps):
+        self._dataset(steps)
     with self.assertRaisesRegex(ValueError, "draft=True"):
       self._dataset(
         Views([_CROP, [RandomResizedCrop(8, draft=True)]]),

@@ -50,12 +50,29 @@ TEST(CropTest, WithoutACropTheWindowIsTheImage) {
 
 TEST(CropTest, TheCentreWhereNotRandom) {
   Seeded crop = Random(4, 6);
-  crop.crop.kind = CropStep::Kind::kCenter;
+  crop.crop.kind = CropStep::Kind::kFixed;
   EXPECT_EQ(Values(Place(crop, 3, 4, 10, 20)), (Box{3, 7, 4, 6}));
   // Halves go to the even number.
   EXPECT_EQ(Values(Place(crop, 3, 4, 11, 21)), (Box{4, 8, 4, 6}));
   EXPECT_EQ(Values(Place(crop, 3, 4, 13, 19)), (Box{4, 6, 4, 6}));
   EXPECT_EQ(Values(Place(crop, 9, 9, 4, 6)), (Box{0, 0, 4, 6}));
+}
+
+TEST(CropTest, CornersAlsoOfTheMirroredImage) {
+  Seeded crop = Random(4, 6);
+  crop.crop.kind = CropStep::Kind::kFixed;
+  const auto place = [&crop](uint32_t y, uint32_t x, bool mirrored) {
+    crop.crop.y = y;
+    crop.crop.x = x;
+    crop.crop.mirrored = mirrored;
+    return Values(Place(crop, 3, 4, 11, 21));
+  };
+  EXPECT_EQ(place(0, 0, false), (Box{0, 0, 4, 6}));
+  EXPECT_EQ(place(0, 2, false), (Box{0, 15, 4, 6}));
+  EXPECT_EQ(place(2, 0, true), (Box{7, 15, 4, 6}));
+  EXPECT_EQ(place(2, 2, true), (Box{7, 0, 4, 6}));
+  // Half of 15 columns is rounded before the image is mirrored back.
+  EXPECT_EQ(place(1, 1, true), (Box{4, 7, 4, 6}));
 }
 
 TEST(CropTest, AWindowLargerThanTheImageIsAnError) {

@@ -67,7 +67,7 @@ TEST(RecipeTextTest, StepsInOrder) {
   EXPECT_EQ(recipe.resize.kind, ResizeStep::Kind::kLonger);
   EXPECT_EQ(recipe.resize.height, 7u);
   EXPECT_EQ(recipe.pad.mask_value, 255);
-  EXPECT_EQ(recipe.second_crop.kind, CropStep::Kind::kCenter);
+  EXPECT_EQ(recipe.second_crop.kind, CropStep::Kind::kFixed);
   EXPECT_EQ(recipe.second_crop.width, 4u);
   EXPECT_EQ(recipe.mirror, Chance{1} << 31);
   EXPECT_EQ(recipe.flip, Chance{1} << 30);
@@ -88,6 +88,22 @@ TEST(RecipeTextTest, StepsInOrder) {
   EXPECT_FALSE(recipe.erasing.noise);
   EXPECT_THAT(recipe.erasing.values, ::testing::ElementsAre(1, 2, 3));
   EXPECT_TRUE(text.channels_first);
+}
+
+TEST(RecipeTextTest, FixedCrops) {
+  RecipeText text;
+  ASSERT_TRUE(ParseRecipe({std::string("Resize shorter=9 ") + kResize,
+                           "FixedCrop height=5 width=4 y=0 x=2 mirrored=1"},
+                          &text)
+                  .ok());
+  const CropStep& crop = text.recipe.second_crop;
+  EXPECT_EQ(crop.kind, CropStep::Kind::kFixed);
+  EXPECT_EQ(crop.width, 4u);
+  EXPECT_EQ(crop.y, 0u);
+  EXPECT_EQ(crop.x, 2u);
+  EXPECT_TRUE(crop.mirrored);
+  EXPECT_THAT(Error({"FixedCrop height=5 width=4 y=0 x=3 mirrored=1"}),
+              HasSubstr("x (3) must be"));
 }
 
 TEST(RecipeTextTest, WrongLines) {
