@@ -1089,7 +1089,8 @@ class Views(metaclass=_Documented):
 
   With `as_samples`, views are samples of the batch instead (repeated augmentation):
   of n images with 3 views [3 * n, height, width, c], those of an image one after
-  another, beside its label and all else of it three times.
+  another, beside its label and all else of it three times. `Mix`, alike in all views,
+  then mixes all samples of the batch.
 
   Attributes:
     recipes: a list of steps for each view, at most 256.

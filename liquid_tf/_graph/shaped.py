@@ -53,7 +53,7 @@ class Shape:
     columns, repeats = self._columns, self._columns.recipe.repeats
     found = {name: values[name] for name in columns.wanted}
     for name, value in found.items():
-      if name == "image" and columns.stacked:
+      if name in columns.of_views:
         shape = value.shape
         n = None if shape[0] is None else repeats * shape[0]
         found[name] = tf.ensure_shape(

@@ -89,7 +89,7 @@ class Batches:
     """The features of each view of each image."""
     found, repeats = {}, self._columns.recipe.repeats
     for name, value in values.items():
-      if name == "image" and self._columns.stacked:
+      if name in self._columns.of_views:
         found[name] = value.reshape(-1, *value.shape[2:])
       elif isinstance(value, RaggedArray):
         found[name] = value.repeated(repeats)

@@ -72,8 +72,17 @@ class Columns:
 
   @property
   def stacked(self) -> bool:
-    """Whether the array of the image is [n, views, ...]."""
-    return self.recipe.repeats > 1 and "image" in self.pixels
+    """Whether some arrays are [n, views, ...]."""
+    viewed = "image" in self.pixels or self.recipe.mix is not None
+    return self.recipe.repeats > 1 and viewed
+
+  @functools.cached_property
+  def of_views(self) -> set[str]:
+    """Names of the arrays [n, views, ...]."""
+    if not self.stacked:
+      return set()
+    mixed = _features.mixed(self.manifest, self.recipe.mix)
+    return {"image", *mixed} | ({"label"} if self.recipe.mix is not None else set())
 
   @property
   def pixel_bytes(self) -> float:
@@ -99,6 +108,13 @@ class Columns:
     return _features.in_examples(self.manifest, others)
 
   def _spec(self, name: str, samples: int | None) -> Spec:
+    spec = self._spec_of_one(name, samples)
+    if name in self.of_views:
+      spec.shape.insert(1, self.recipe.repeats)
+    return spec
+
+  def _spec_of_one(self, name: str, samples: int | None) -> Spec:
+    """Spec of an array that has one value of a sample, not one of each view."""
     if name in self.views:
       return self._pixel_spec("image", samples, self.views.index(name))
     if name in self.pixels:
@@ -124,8 +140,7 @@ class Columns:
     shape = [*sizes.one, channels]
     if name == "image" and recipe.channels_first:
       shape = [channels, *sizes.one]
-    outer = [samples, self.recipe.repeats] if self.stacked else [samples]
-    return Spec(dtype, [*outer, *shape])
+    return Spec(dtype, [samples, *shape])
 
 
 def _dtype(recipe: Recipe, name: str, pixels: _features.Pixels) -> str:

@@ -137,9 +137,11 @@ def make(
     and (draws.fill_short_batches or draws.drops),
     round_batch=round_batch,
     views=[
-      messages.view(feature=f"image[{i}]", seed=one.seed(seed), recipe=one.lines())
+      messages.view(
+        feature=f"image[{i}]", seed=one.seed(seed), recipe=one.lines(first=False)
+      )
       for i, one in enumerate(recipe.views)
-      if i and "image" in columns.pixels
+      if i and (columns.stacked or columns.views)
     ],
     stacked=columns.stacked,
   )

@@ -103,7 +103,8 @@ class Recipe:
       transforms = crops
     views = tuple(map(cls.parse, transforms.recipes))
     for one in views:
-      one._check_view()
+      one._check_view(transforms.as_samples)
+    _check_mixed(views)
     return dataclasses.replace(views[0], views=views, as_samples=transforms.as_samples)
 
   @classmethod
@@ -186,7 +187,7 @@ class Recipe:
       )
     return None
 
-  def _check_view(self) -> None:
+  def _check_view(self, as_samples: bool) -> None:
     """Raises ValueError where a step does not go with views."""
     for step in self.given:
       if isinstance(step, steps.FiveCrop):
@@ -197,8 +198,11 @@ class Recipe:
       raise ValueError(
         "transforms: Ragged() must not be given in Views, each of which has one size"
       )
-    if self.mix is not None:
-      raise ValueError(f"transforms: {self.mix} must not be given in Views")
+    if self.mix is not None and not as_samples:
+      raise ValueError(
+        f"transforms: {self.mix} must not be given in Views without as_samples=True: "
+        "it mixes the samples of a batch"
+      )
     normalize = self.found.get("normalize")
     if normalize is not None and normalize.mean_image is not None:
       raise ValueError(
@@ -354,11 +358,12 @@ class Recipe:
           f"{said('shuffle=True')}"
         )
 
-  def lines(self, members: Sequence[int] = ()) -> list[str]:
+  def lines(self, members: Sequence[int] = (), first: bool = True) -> list[str]:
     """The recipe as an attribute of the op; see ops/image/recipe_text.h.
 
     Args:
       members: of each source, which one of several datasets it is of.
+      first: whether it is the one of all views that says how samples are mixed.
     """
     found = self.found if self.resize is None else {**self.found, "resize": self.resize}
     lines = {slot: list(_words(found[slot])) for slot in _IN_GRAPH if slot in found}
@@ -369,7 +374,23 @@ class Recipe:
       lines["policy"].append(f"fill={_text(policies.fill(self.mean))}")
     if "mix" in lines and members:
       lines["mix"].append(f"members={_text(tuple(members))}")
+    if not first:
+      lines.pop("mix", None)
     return [" ".join(words) for words in lines.values()]
+
+
+def _check_mixed(views: Sequence[Recipe]) -> None:
+  """Raises ValueError where what is mixed is not made alike in all views."""
+  if all(one.mix is None for one in views):
+    return
+  for slot in ("mix", "normalize", "erasing"):
+    for one in views:
+      own, other = one.found.get(slot), views[0].found.get(slot)
+      if own != other:
+        raise ValueError(
+          "transforms: with Mix, all of Views must have the same Mix, Normalize and "
+          f"RandomErasing, unlike {own or 'none'} and {other or 'none'}"
+        )
 
 
 def _words(step: steps.Step) -> Iterator[str]:

@@ -60,21 +60,48 @@ Status FindClass(const Slot& slot, size_t classes, size_t* found) {
   return OkStatus();
 }
 
+// The numbers of an output that has some of each mixed sample.
+Status MakeMixedNumbers(const OutputFeature& feature, const PendingBatch& batch,
+                        std::vector<int64_t> sides, BatchAllocator* allocator,
+                        Output* output) {
+  if (feature.views > 0) sides.insert(sides.begin(), feature.views);
+  sides.insert(sides.begin(), static_cast<int64_t>(batch.slots.size()));
+  return MakeNumbers(feature, std::move(sides), allocator, output);
+}
+
 Status BuildMixedLabels(const OutputFeature& feature, const PendingBatch& batch,
                         BatchAllocator* allocator, Output* output) {
   const size_t classes = feature.smoothed.classes;
   const size_t n = batch.slots.size();
-  LIQUID_RETURN_IF_ERROR(
-      MakeNumbers(feature, {static_cast<int64_t>(n), feature.label_size},
-                  allocator, output));
+  LIQUID_RETURN_IF_ERROR(MakeMixedNumbers(feature, batch, {feature.label_size},
+                                          allocator, output));
   std::vector<size_t> own(n);
   for (size_t i = 0; i < n; ++i) {
     LIQUID_RETURN_IF_ERROR(FindClass(batch.slots[i], classes, &own[i]));
   }
+  const size_t views = batch.blends.size() / n;
   float* out = output->numbers.as<float>();
-  for (size_t i = 0; i < n; ++i, out += classes) {
+  for (size_t i = 0; i < batch.blends.size(); ++i, out += classes) {
     const Blend& blend = batch.blends[i];
-    MixLabel(feature.smoothed, blend, own[i], own[blend.partner], out);
+    MixLabel(feature.smoothed, blend, own[i / views],
+             own[blend.partner / views], out);
+  }
+  return OkStatus();
+}
+
+// "partner" or "lam".
+Status BuildBlends(const OutputFeature& feature, const PendingBatch& batch,
+                   BatchAllocator* allocator, Output* output) {
+  LIQUID_RETURN_IF_ERROR(
+      MakeMixedNumbers(feature, batch, {}, allocator, output));
+  const Array& out = output->numbers;
+  for (size_t i = 0; i < batch.blends.size(); ++i) {
+    const Blend& blend = batch.blends[i];
+    if (feature.name == "lam") {
+      out.as<float>()[i] = blend.share;
+    } else {
+      out.as<int32_t>()[i] = static_cast<int32_t>(blend.partner);
+    }
   }
   return OkStatus();
 }
@@ -202,11 +229,7 @@ void WriteNumbers(const std::string& name, const PendingBatch& batch, size_t i,
                   const Array& out) {
   const Slot& slot = batch.slots[i];
   const Record& record = slot.record();
-  if (name == "partner") {
-    out.as<int32_t>()[i] = static_cast<int32_t>(batch.blends[i].partner);
-  } else if (name == "lam") {
-    out.as<float>()[i] = batch.blends[i].share;
-  } else if (name == "id") {
+  if (name == "id") {
     out.as<int64_t>()[i] = static_cast<int64_t>(record.row.sample);
   } else if (name == "orientation") {
     out.as<int64_t>()[i] = record.row.orientation;
@@ -250,6 +273,9 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
   }
   if (feature.name == "label") {
     return BuildLabels(feature, *batch, allocator, output);
+  }
+  if (feature.name == "partner" || feature.name == "lam") {
+    return BuildBlends(feature, *batch, allocator, output);
   }
   std::vector<int64_t> shape = SidesOf(feature.name);
   shape.insert(shape.begin(), static_cast<int64_t>(batch->slots.size()));

@@ -28,6 +28,7 @@ namespace liquid {
 //   example  string [n], serialized tf.train.Example of the other features
 //   partner  int32 [n], the place in the batch of what a sample was mixed with
 //   lam      float32 [n], the sample's own share of its label
+// With a mixer and stacked views, these two and the label are [n, views, ...].
 //   num_boxes  int32 [n], boxes that stay, where box columns are asked for
 // and each box column by its own: [n, pad, ...], or [boxes of all samples, ...]
 // where nothing is padded.
@@ -36,6 +37,7 @@ struct OutputFeature {
   DType dtype = DType::kUint8;
   int64_t label_size = 0;  // of a float32 label
   Smoothed smoothed;       // likewise, of one that is a class: mixed
+  int64_t views = 0;       // what is mixed has a value of each; 0: one
   int pixel = -1;          // index in DecodeConfig::pixels, or -1
   bool mixed = false;      // made of these pixels by the mixer
   int box_column = -1;     // likewise, in BoxConfig::columns

@@ -88,7 +88,8 @@ struct PendingBatch {
   std::vector<std::shared_ptr<const RecordBlock>> blocks;
   std::vector<Slot> slots;
   std::vector<Array> pixels;  // [n, h, w, c]; none where ragged
-  // Of each slot, once a mixer has chosen it; and the images that come out.
+  // Of each slot, or of each of its stacked views, once a mixer has chosen it;
+  // and the images that come out.
   std::vector<Blend> blends;
   Array mixed;
   int64_t pixel_bytes = 0;  // of all slots, and of their stored images

@@ -56,12 +56,13 @@ Status BatchMixer::Create(MixerConfig config, BatchMixer* mixer) {
 std::vector<Blend> BatchMixer::Pairs(const PendingBatch& batch) const {
   const std::vector<uint32_t>& members = config_.step.members;
   std::map<uint32_t, std::vector<uint32_t>> places;
-  for (size_t i = 0; i < batch.slots.size(); ++i) {
-    const uint32_t format = batch.slots[i].item->format;
+  const size_t samples = batch.slots.size() * config_.views;
+  for (size_t i = 0; i < samples; ++i) {
+    const uint32_t format = batch.slots[i / config_.views].item->format;
     const uint32_t member = format < members.size() ? members[format] : 0;
     places[member].push_back(static_cast<uint32_t>(i));
   }
-  std::vector<Blend> blends(batch.slots.size());
+  std::vector<Blend> blends(samples);
   for (const auto& [member, own] : places) {
     for (size_t i = 0; i < own.size(); ++i) {
       blends[own[i]].partner = mixes() ? own[own.size() - 1 - i] : own[i];
@@ -76,11 +77,12 @@ Status BatchMixer::Begin(BatchAllocator* allocator, PendingBatch* batch,
   std::vector<Blend> blends = Pairs(*batch);
   if (mixes()) {
     std::vector<int64_t> shape = {static_cast<int64_t>(batch->slots.size())};
+    if (config_.views > 1) shape.push_back(static_cast<int64_t>(config_.views));
     shape.insert(shape.end(), config_.shape.begin(), config_.shape.end());
     LIQUID_RETURN_IF_ERROR(
         allocator->Allocate(config_.dtype, std::move(shape), &batch->mixed));
     DrawBlends(config_.step, config_.seed, batch->epoch, batch->first_draw,
-               static_cast<uint32_t>(config_.height),
+               config_.views, static_cast<uint32_t>(config_.height),
                static_cast<uint32_t>(config_.width), &blends);
     for (uint32_t i = 0; i < blends.size(); ++i) {
       if (blends[i].partner >= i) items->push_back(i);
@@ -93,19 +95,22 @@ Status BatchMixer::Begin(BatchAllocator* allocator, PendingBatch* batch,
 void BatchMixer::Mix(uint32_t item, PendingBatch* batch) const {
   const uint32_t partner = batch->blends[item].partner;
   const Array& pixels = batch->pixels[config_.pixel];
-  const auto image = [](const Array& array, size_t i) {
-    return array.data() + i * array.row_bytes();
+  const size_t views = config_.views;
+  const auto image = [views](const Array& array, size_t i) {
+    return array.data() + i * (array.row_bytes() / views);
+  };
+  const auto erasure = [views, batch](size_t i) -> const Erasure& {
+    return batch->slots[i / views].PlanOf(i % views).erasure;
   };
   Row one(*this), other(*this);
   for (size_t y = 0; y < static_cast<size_t>(config_.height); ++y) {
-    const float* const own =
-        one.Make(image(pixels, item), batch->slots[item].plan.erasure, y);
+    const float* const own = one.Make(image(pixels, item), erasure(item), y);
     if (partner == item) {
       Write(batch->blends[item], own, own, y, image(batch->mixed, item));
       continue;
     }
-    const float* const theirs = other.Make(
-        image(pixels, partner), batch->slots[partner].plan.erasure, y);
+    const float* const theirs =
+        other.Make(image(pixels, partner), erasure(partner), y);
     Write(batch->blends[item], own, theirs, y, image(batch->mixed, item));
     Write(batch->blends[partner], theirs, own, y, image(batch->mixed, partner));
   }

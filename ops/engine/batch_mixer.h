@@ -29,6 +29,7 @@ struct MixerConfig {
   std::vector<int64_t> shape;     // likewise, of a sample
   FinishSpec finish;              // likewise
   ErasingStep erasing;
+  size_t views = 1;  // of a slot, which are samples of the batch
 };
 
 // Immutable, and so thread-safe.
@@ -39,7 +40,7 @@ class BatchMixer {
 
   bool mixes() const { return config_.step.mixes(); }
 
-  // Says of every slot what becomes of it, and makes room for the images.
+  // Says of every sample what becomes of it, and makes room for the images.
   // `items` are what Mix is to be called with. Error: Unavailable, and nothing
   // is changed.
   Status Begin(BatchAllocator* allocator, PendingBatch* batch,

@@ -117,7 +117,8 @@ void BatchPipeline::Decoded(const std::shared_ptr<PendingBatch>& batch) {
   }
   batch->pixel_bytes += static_cast<int64_t>(batch->mixed.bytes());
   WorkQueue::Job job;
-  job.costs.assign(items.size(), 2 * batch->mixed.row_bytes());
+  job.costs.assign(items.size(),
+                   2 * batch->mixed.bytes() / batch->blends.size());
   job.work = [mixer, batch, items = std::move(items)](const uint32_t* some,
                                                       size_t count) {
     const double begun = MonotonicSeconds();

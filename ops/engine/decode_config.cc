@@ -69,8 +69,21 @@ Status CheckErasing(const Recipe& recipe, const FinishSpec& spec) {
       std::to_string(spec.channels) + " channels");
 }
 
-// Leaves to a mixer what follows the decoding of the image: `pixel`, whose
-// number is `number`, then has its stored numbers.
+// What a mixer does with the images of one view, it does with all.
+Status CheckAlike(const RecipeText& text, const RecipeText& first) {
+  const ErasingStep& erasing = text.recipe.erasing;
+  const ErasingStep& other = first.recipe.erasing;
+  if (text.mean == first.mean && text.std == first.std &&
+      text.channels_first == first.channels_first &&
+      erasing.noise == other.noise && erasing.values == other.values) {
+    return OkStatus();
+  }
+  return InvalidArgument(
+      "Mix needs views of one Normalize, RandomErasing and layout");
+}
+
+// Leaves to a mixer what follows the decoding of the image: `pixel`, of the
+// array whose number is `number`, then has its stored numbers.
 Status LeaveToMixer(const RecipeText& text, const OutputFeature& feature,
                     const FinishSpec& spec, size_t number, PixelFeature* pixel,
                     MixerConfig* mixer) {
@@ -99,8 +112,8 @@ Status LeaveToMixer(const RecipeText& text, const OutputFeature& feature,
 }
 
 Status CheckMix(const DecodeMessage& a, const MixStep& mix) {
-  if (mix.given && !a.views.empty()) {
-    return InvalidArgument("Mix must not be given with views");
+  if (mix.given && !a.views.empty() && !a.stacked) {
+    return InvalidArgument("Mix must not be given with views, unless stacked");
   }
   if (!mix.mixes()) return OkStatus();
   const bool image = std::find(a.features.begin(), a.features.end(), "image") !=
@@ -181,7 +194,9 @@ Status ConfigureViews(const DecodeMessage& a, const MeanImage& mean,
   for (const ViewMessage& view : a.views) {
     texts->emplace_back();
     LIQUID_RETURN_IF_ERROR(ParseRecipe(view.recipe, &texts->back()));
-    LIQUID_RETURN_IF_ERROR(CheckMix(a, texts->back().mix));
+    if (texts->back().mix.given) {
+      return InvalidArgument("Mix must be given with the first view alone");
+    }
     texts->back().recipe.seed = static_cast<uint64_t>(view.seed);
     config->more_views.push_back(texts->back().recipe);
   }
@@ -189,12 +204,13 @@ Status ConfigureViews(const DecodeMessage& a, const MeanImage& mean,
 }
 
 // From the shape of all views to that of one.
-Status Unstack(const DecodeMessage& a, size_t view,
+Status Unstack(const DecodeMessage& a, const std::string& name, size_t view,
                std::vector<int64_t>* shape) {
   const auto views = static_cast<int64_t>(1 + a.views.size());
   if (view > 0 || shape->size() < 2 || (*shape)[1] != views) {
-    return InvalidArgument("output_shapes of the image (" + ShapeText(*shape) +
-                           ") must be [batch, " + std::to_string(views) +
+    return InvalidArgument("output_shapes of " + name + " (" +
+                           ShapeText(*shape) + ") must be [batch, " +
+                           std::to_string(views) +
                            ", ...], and the only output of stacked views");
   }
   shape->erase(shape->begin() + 1);
@@ -304,6 +320,8 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
   config->recipe = text.recipe;
   std::vector<RecipeText> texts = {text};  // of each view
   LIQUID_RETURN_IF_ERROR(ConfigureViews(a, mean, &texts, config));
+  const bool mixes_views = a.stacked && text.mix.given;
+  if (mixes_views) mixer.views = texts.size();
   config->limits.max_pixels = static_cast<uint64_t>(a.max_pixels);
   config->limits.max_scans = static_cast<uint64_t>(a.max_scans);
   for (size_t i = 0; i < a.features.size(); ++i) {
@@ -340,7 +358,9 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
       }
       feature.pixel = static_cast<int>(config->pixels.size());
       std::vector<int64_t> of_view = shape;
-      if (a.stacked) LIQUID_RETURN_IF_ERROR(Unstack(a, view, &of_view));
+      if (a.stacked) {
+        LIQUID_RETURN_IF_ERROR(Unstack(a, feature.name, view, &of_view));
+      }
       const size_t end = a.stacked ? texts.size() : view + 1;
       for (size_t v = view; v < end; ++v) {
         PixelFeature pixel;
@@ -349,8 +369,10 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
             ConfigurePixels(a, mean, texts[v], feature, mask, of_view, &pixel));
         if (!mask && text.mix.mixes()) {
           const FinishSpec spec = pixel.spec();
+          LIQUID_RETURN_IF_ERROR(CheckAlike(texts[v], text));
           LIQUID_RETURN_IF_ERROR(LeaveToMixer(
-              text, feature, spec, config->pixels.size(), &pixel, &mixer));
+              texts[v], feature, spec, a.stacked ? 0 : config->pixels.size(),
+              &pixel, &mixer));
           feature.mixed = true;
         }
         config->pixels.push_back(std::move(pixel));
@@ -358,7 +380,11 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
     } else if (feature.name == "label") {
       types = {DType::kInt64, DType::kFloat32};
       if (feature.dtype == DType::kFloat32) {
-        feature.label_size = shape.size() == 2 ? shape[1] : -1;
+        std::vector<int64_t> of_sample = shape;
+        if (mixes_views) {
+          LIQUID_RETURN_IF_ERROR(Unstack(a, feature.name, 0, &of_sample));
+        }
+        feature.label_size = of_sample.size() == 2 ? of_sample[1] : -1;
         if (feature.label_size < 0) {
           return InvalidArgument(
               "output_shapes of a float32 label must be [batch, size]");
@@ -394,6 +420,11 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return InvalidArgument("output_types of " + feature.name + " (" +
                              NameOf(feature.dtype) + ") does not fit it");
+    }
+    const bool mixed = feature.name == "label" || feature.name == "partner" ||
+                       feature.name == "lam";
+    if (mixes_views && mixed) {
+      feature.views = static_cast<int64_t>(texts.size());
     }
     features->push_back(std::move(feature));
   }

@@ -97,11 +97,12 @@ float DrawBeta(double alpha, uint64_t seed, int64_t epoch, uint64_t draw) {
 }
 
 void DrawBlends(const MixStep& step, uint64_t seed, int64_t epoch,
-                uint64_t first_draw, uint32_t height, uint32_t width,
-                std::vector<Blend>* blends) {
+                uint64_t first_draw, size_t views, uint32_t height,
+                uint32_t width, std::vector<Blend>* blends) {
   if (!step.mixes()) return;
   const auto drawn = [&](size_t i, uint32_t partner) {
-    Blend blend = DrawBlend(step, seed, epoch, first_draw + i, height, width);
+    const uint64_t draw = DrawOfView(first_draw + i / views, i % views);
+    Blend blend = DrawBlend(step, seed, epoch, draw, height, width);
     blend.partner = partner;
     return blend;
   };

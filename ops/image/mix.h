@@ -46,10 +46,11 @@ struct Blend {
 float DrawBeta(double alpha, uint64_t seed, int64_t epoch, uint64_t draw);
 
 // Gives every sample whose partner is another one what is drawn for it, of
-// images of that size. Sample i of the batch is draw `first_draw` + i.
+// images of that size. Sample i of the batch is view i % views of draw
+// `first_draw` + i / views.
 void DrawBlends(const MixStep& step, uint64_t seed, int64_t epoch,
-                uint64_t first_draw, uint32_t height, uint32_t width,
-                std::vector<Blend>* blends);
+                uint64_t first_draw, size_t views, uint32_t height,
+                uint32_t width, std::vector<Blend>* blends);
 
 // What a class is, as numbers for each class.
 struct Smoothed {

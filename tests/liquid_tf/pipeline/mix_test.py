@@ -28,6 +28,7 @@ from liquid_tf.transforms import (
   Ragged,
   RandomCrop,
   RandomErasing,
+  Views,
 )
 
 _STEPS = [RandomCrop((10, 14)), Mirror(), Normalize(100, 50), RandomErasing(0.5)]
@@ -245,6 +246,68 @@ class MixTest(parameterized.TestCase, tf.test.TestCase):
       for batch in batches:
         self._check(batch, whole)
     self.assertEqual(batch["id"].tolist(), np.resize(batch["id"][:5], 8).tolist())
+
+  @parameterized.parameters(*_MODES)
+  def test_repeated_augmentation_is_mixed_as_a_batch(self, mode):
+    """Partners are counted among all views of the images of a batch."""
+    view = liquid_tf.open(self.path)
+    halves = [view.take(view.numbers[:20]), view.take(view.numbers[20:])]
+    path = (
+      liquid_tf.mixture([(half, 1) for half in halves]) if mode == "pair" else self.path
+    )
+
+    def options(*steps, names=("id", "image", "label")):
+      views = Views([[*_STEPS, *steps]] * 3, as_samples=True)
+      return {"transforms": views, "features": names, "seed": 5, "cache": 0}
+
+    with liquid_tf.loader(path, 8, **options()) as batches:
+      plain = list(batches)
+    given = options(Mix(mode=mode), ChannelsFirst(), names=_NAMES)
+    mixed = list(liquid_tf.dataset(path, 8, **given).as_numpy_iterator())
+    spec = liquid_tf.dataset(path, 8, **given, last_batch="drop").element_spec
+    self.assertEqual(spec["label"], tf.TensorSpec([24, 3], tf.float32))
+    self.assertEqual(spec["lam"], tf.TensorSpec([24], tf.float32))
+    counts, lams = collections.Counter(), set()
+    for batch, before in zip(mixed, plain, strict=True):
+      np.testing.assert_array_equal(batch["id"], before["id"])
+      pairs = np.arange(len(batch["id"]))[::-1]
+      if mode == "pair":
+        member = np.isin(batch["id"], halves[1].numbers)
+        for one in range(2):
+          (places,) = np.nonzero(member == one)
+          pairs[places] = places[::-1]
+      whole = list(zip(before["image"], before["label"]))
+      planar = {**batch, "image": batch["image"].transpose(0, 2, 3, 1)}
+      counts += self._check(planar, whole, pairs=pairs)
+      lams.update(batch["lam"].tolist())
+    self.assertGreater(counts["mixed"], 9)
+    self.assertGreater(counts["cut"], 9)
+    # Each view draws for itself.
+    self.assertGreater(len(lams), {"batch": 4, "pair": 45, "elem": 90}[mode])
+    with liquid_tf.loader(path, 8, **given) as batches:
+      for _ in itertools.islice(batches, 2):
+        pass
+      state = batches.state_dict()
+    with liquid_tf.loader(path, 8, **given, start=state) as batches:
+      wanted = [_digest(batch) for batch in mixed[2:]]
+      self.assertEqual([_digest(batch) for batch in batches], wanted)
+
+  def test_repeated_labels_are_smoothed(self):
+    smooth = Mix(mixup=0, cutmix=0, label_smoothing=0.3)
+    options = {"features": ["label", "partner", "lam"], "seed": 5, "cache": 0}
+    plain = list(liquid_tf.loader(self.path, 8, transforms=[smooth], **options))
+    views = Views([[smooth]] * 2, as_samples=True)
+    found = list(liquid_tf.loader(self.path, 8, transforms=views, **options))
+    for batch, before in zip(found, plain, strict=True):
+      np.testing.assert_array_equal(batch["label"], before["label"].repeat(2, axis=0))
+      np.testing.assert_array_equal(batch["partner"], range(2 * len(before["lam"])))
+      np.testing.assert_array_equal(batch["lam"], 1)
+
+  def test_mixed_views_are_alike(self):
+    for other in ([Normalize(100, 50)], [Normalize(99, 50), Mix()]):
+      views = Views([[Normalize(100, 50), Mix()], other], as_samples=True)
+      with self.assertRaisesRegex(ValueError, "all of Views must have the same Mix"):
+        liquid_tf.loader(self.path, 8, transforms=views)
 
   def test_smoothing_alone(self):
     smooth = Mix(mixup=0, cutmix=0, label_smoothing=0.3)

@@ -222,6 +222,13 @@ TEST(ViewsTest, StackedViewsAreOneArray) {
   std::unique_ptr<BatchDecoder> decoder;
   EXPECT_THAT(Make(message, {views[0]}, &allocator, &decoder).message(),
               HasSubstr("must be [batch, 3, ...]"));
+  message.recipe.push_back(
+      "Mix mixup=1 cutmix=0 p=1 switch=0 label_smoothing=0 mode=batch");
+  EXPECT_TRUE(Make(message, {all}, &allocator, &decoder).ok());
+  message.views[1].recipe.back() = "Normalize mean=127.5 std=61";
+  EXPECT_THAT(Make(message, {all}, &allocator, &decoder).message(),
+              HasSubstr("Mix needs views of one Normalize"));
+  message.recipe.pop_back();
   message.views.clear();
   EXPECT_THAT(Make(message, {all}, &allocator, &decoder).message(),
               HasSubstr("stacked (true) must be false without views"));
@@ -262,7 +269,11 @@ TEST(ViewsTest, WhatDoesNotGoWithThem) {
   message = MakeMessage(views);
   message.views[0].recipe.push_back(
       "Mix mixup=0 cutmix=0 p=1 switch=0 label_smoothing=.1 mode=batch");
-  EXPECT_THAT(error(message), HasSubstr("Mix must not be given with views"));
+  EXPECT_THAT(error(message),
+              HasSubstr("Mix must be given with the first view"));
+  std::swap(message.recipe, message.views[0].recipe);
+  EXPECT_THAT(error(message),
+              HasSubstr("Mix must not be given with views, unless stacked"));
   message = MakeMessage(views);
   message.views.resize(kMostViews, message.views[0]);
   EXPECT_THAT(error(message), HasSubstr("views (256) must be fewer than 256"));

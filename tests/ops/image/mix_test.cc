@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 namespace liquid::mix_test {
@@ -21,10 +22,11 @@ MixStep Step(double mixup, double cutmix, MixStep::Mode mode) {
 }
 
 std::vector<Blend> Draw(const MixStep& step, uint32_t n, uint64_t first_draw,
-                        uint32_t height = 20, uint32_t width = 30) {
+                        size_t views = 1) {
   std::vector<Blend> blends(n);
   for (uint32_t i = 0; i < n; ++i) blends[i].partner = n - 1 - i;
-  DrawBlends(step, 7, 3, first_draw, height, width, &blends);
+  DrawBlends(step, 7, 3, first_draw, views, /*height=*/20, /*width=*/30,
+             &blends);
   return blends;
 }
 
@@ -96,6 +98,20 @@ TEST(BlendTest, ModesShareTheirDraws) {
     EXPECT_GT(mixed, 100);
     EXPECT_EQ(cut + mixed, 400);
   }
+}
+
+TEST(BlendTest, ViewsDrawForThemselves) {
+  const MixStep step = Step(.8, 0, MixStep::Mode::kElem);
+  const auto one = Draw(step, 4, 8), three = Draw(step, 12, 8, 3);
+  std::set<float> shares;
+  for (uint32_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(three[i].partner, 11 - i);
+    shares.insert(three[i].share);
+    if (i % 3 == 0) {
+      EXPECT_EQ(three[i].share, one[i / 3].share);
+    }
+  }
+  EXPECT_EQ(shares.size(), 12u);
 }
 
 TEST(BlendTest, WindowsHaveTheShareThatTheLabelLacks) {
