@@ -8,6 +8,7 @@ import tempfile
 from typing import Any
 
 import damaged
+import draws
 import faces
 import numpy as np
 import runs
@@ -46,20 +47,6 @@ _MIXES = {
   "jpeg": {"mix": "jpeg:1,raw:1", "extension": "jpg"},
   "pcr": {"mix": "pcr:1", "extension": "jpg", "encoders": {"pcr": {"images": 7}}},
 }
-
-
-def _philox(counter: list[int], key: list[int]) -> list[int]:
-  """Ten rounds of Philox4x32, as in ops/core/rng.h."""
-  for _ in range(10):
-    a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-    counter = [b >> 32 ^ counter[1] ^ key[0], b, a >> 32 ^ counter[3] ^ key[1], a]
-    counter = [word % 2**32 for word in counter]
-    key = [(key[0] + 0x9E3779B9) % 2**32, (key[1] + 0xBB67AE85) % 2**32]
-  return counter
-
-
-def _words(purpose: int, seed: int, epoch: int, draw: int, view: int) -> list[int]:
-  return _philox([draw, purpose << 16 | view << 8, epoch, 0], [seed, 0])
 
 
 def _views(face: Any, epochs: int = 1) -> list[list[np.ndarray]]:
@@ -146,11 +133,11 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
       image = images[sample]
       epoch, draw = divmod(number, len(images))
       for view, seed in ((1, 5), (2, 9), (3, 5)):
-        word, other, *_ = _words(4, seed, epoch, draw, view)
+        word, other, *_ = draws.words(4, seed, epoch, draw, view=view)
         y = word * (image.shape[0] - 17 + 1) >> 32
         x = other * (image.shape[1] - 15 + 1) >> 32
         wanted = image[y : y + 17, x : x + 15]
-        if _words(7, seed, epoch, draw, view)[0] >= 1 << 31:
+        if draws.words(7, seed, epoch, draw, view=view)[0] >= 1 << 31:
           wanted = wanted[:, ::-1]
         np.testing.assert_array_equal(views[view][number], wanted)
 
@@ -383,7 +370,10 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
       )
     wrong = [
       ([[Ragged()]], "Ragged.* must not be given in Views"),
-      ([[Mix(), Cast("float32")]], "Mix.* must not be given in Views"),
+      (
+        [[Mix(), Cast("float32")]],
+        "Mix.* must not be given in Views without as_samples",
+      ),
       ([_CROP, [Orient()]], "each of Views must have a crop"),
       ([_CROP, [Resize(shorter=12)]], r"unlike \[Resize\(shorter=12\)\]"),
       ([[Normalize(mean_image="x.npy")]], "must have a mean, not an image, in Views"),

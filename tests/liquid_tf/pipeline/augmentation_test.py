@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 
+import draws
 import numpy as np
 import photos
 import runs
@@ -47,25 +48,10 @@ _TIMM_NAMES = (
   *("SolarizeAdd", "Color", "Contrast", "Brightness", "Sharpness", "ShearX", "ShearY"),
   *("TranslateX", "TranslateY"),
 )
-_MOST = 1 << 32
 
 
 def _words(purpose: int, draw: int, part: int = 0) -> list[int]:
-  """Four words of Philox4x32-10, by the counter of ops/image/draws.h, in epoch 0."""
-  low = part << 56 | purpose << 48 | draw
-  counter, key = [low % _MOST, low // _MOST, 0, 0], [_SEED, 0]
-  for _ in range(10):
-    a, b = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-    counter = [
-      *(b // _MOST ^ counter[1] ^ key[0], b % _MOST),
-      *(a // _MOST ^ counter[3] ^ key[1], a % _MOST),
-    ]
-    key = [(key[0] + 0x9E3779B9) % _MOST, (key[1] + 0xBB67AE85) % _MOST]
-  return counter
-
-
-def _happens(word: int, p: float) -> bool:
-  return _MOST - 1 - word < p * _MOST
+  return draws.words(purpose, _SEED, 0, draw, part)
 
 
 def _step(least: float, most: float, count: int, i: int) -> float:
@@ -151,7 +137,7 @@ def _auto(image, draw):
   part = _OWN[_words(_POLICY, draw)[0] * len(_OWN) >> 32]
   for i, (name, p, magnitude) in enumerate(part):
     words = _words(_POLICY, draw, i + 1)
-    if _happens(words[0], p):
+    if draws.happens(words[0], p):
       image = _torchvision(image, name, magnitude, 10, _sign(words[1]))
   return image
 
@@ -162,7 +148,7 @@ def _timm(image, draw):
   for part in range(4):
     words = _words(_POLICY, draw, part)
     name, sign = _TIMM_NAMES[words[0] * 15 >> 32], _sign(words[3])
-    if not _happens(words[1], 0.5):
+    if not draws.happens(words[1], 0.5):
       continue
     resample = ("BILINEAR", "BICUBIC")[words[3] >> 30 & 1]
     how = {"resample": Image.Resampling[resample], "fillcolor": (124, 116, 104)}
@@ -185,23 +171,23 @@ def _three(image, draw):
   return (
     lambda: image.convert("L").convert("RGB"),
     lambda: ImageOps.solarize(image, 128),
-    lambda: image.filter(ImageFilter.GaussianBlur(0.1 + 1.9 * words[1] / _MOST)),
+    lambda: image.filter(ImageFilter.GaussianBlur(0.1 + 1.9 * words[1] / draws.MOST)),
   )[words[0] * 3 >> 32]()
 
 
 def _blurred_and_solarized(image, draw):
   """Of GaussianBlur((0.5, 3), 0.6), Solarize(90, 0.5)."""
   words = _words(_BLUR, draw)
-  if _happens(words[0], 0.6):
-    image = image.filter(ImageFilter.GaussianBlur(0.5 + 2.5 * words[1] / _MOST))
-  if _happens(_words(_SOLARIZE, draw)[0], 0.5):
+  if draws.happens(words[0], 0.6):
+    image = image.filter(ImageFilter.GaussianBlur(0.5 + 2.5 * words[1] / draws.MOST))
+  if draws.happens(_words(_SOLARIZE, draw)[0], 0.5):
     image = ImageOps.solarize(image, 90)
   return image
 
 
 def _turned_over(image, draw):
   """Of Flip(0.3)."""
-  flips = _happens(_words(_FLIP, draw)[0], 0.3)
+  flips = draws.happens(_words(_FLIP, draw)[0], 0.3)
   return image.transpose(Image.Transpose.FLIP_TOP_BOTTOM) if flips else image
 
 
@@ -386,7 +372,7 @@ class FlippedTest(parameterized.TestCase, tf.test.TestCase):
     height = before["image"].shape[1]
     flips = 0
     for draw in range(12):
-      flipped = _happens(_words(_FLIP, draw)[0], 0.5)
+      flipped = draws.happens(_words(_FLIP, draw)[0], 0.5)
       flips += flipped
       for name in ("image", "mask"):
         one = before[name][draw]
