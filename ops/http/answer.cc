@@ -105,7 +105,8 @@ Judgement JudgeWhole(const AnswerHead& head, const ByteRange& wanted,
   return Fail(Verdict::kFail,
               Unimplemented(name + ": the server gives the whole file where " +
                             Shown(wanted) +
-                            " are asked for: use one that serves ranges"));
+                            " are asked for: use one that serves ranges, or "
+                            "download the file first"));
 }
 
 Judgement JudgePart(const ContentRange& given, const ByteRange& wanted,
