@@ -34,10 +34,10 @@ class Source:
         labels. Class names come from a .lst beside them. If every name begins or ends
         with that of a split, as flowers_val.rec, these are the splits.
       - TFRecord files of tf.train.Examples, as "data/train-*"; splits likewise. They
-        may be compressed by gzip or zlib.
+        may be compressed by gzip, zlib, bzip2 or xz.
       - ZIP or tar archives of such a folder, as "photos.zip"; or tar archives of
         webdataset, as "data-{000..099}.tar", with labels and columns. Tar archives may
-        be compressed by gzip.
+        be compressed so, too.
       - Parquet files of rows with images, as "data/*.parquet"; splits likewise; or
         Arrow files on a local disk.
       - files of NumPy, with arrays of images and of labels: "images.npy", "mnist.npz".

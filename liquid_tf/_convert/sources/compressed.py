@@ -1,13 +1,16 @@
-"""Files compressed by gzip or zlib: decompressed once, beside the output.
+"""Files compressed by gzip, zlib, bzip2 or xz: decompressed once, beside the output.
 
 Their records are read in a random order, which needs positions. What is decompressed is
 part of the journal, and goes with it; a run that resumes finds it by its name.
 """
 
+import bz2
 import dataclasses
+import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
 from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.iterable import FOLDER, Unlisted
@@ -18,19 +21,21 @@ from liquid_tf._store.files import sync_directory
 from liquid_tf._store.progress import Progress
 from liquid_tf.errors import ConvertError
 
-_GZIP = b"\x1f\x8b\x08"
+_GZIP, _BZIP2, _XZ = b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0"
 # Bytes that are read, and that are made of them at most, at a time.
 _CHUNK, _PIECE = 1 << 20, 8 << 20
 # A file that grows to more bytes, and so many times, holds no images, but was made to
 # fill a disk.
 _LARGE, _MOST_RATIO = 1 << 30, 200
+# Memory that a file of xz may ask for; `xz -9` asks for 65 MiB.
+_MOST_MEMORY = 256 << 20
 # Behind the name of a file that is not whole.
 _PART = ".part"
 
 
-def is_gzip(head: bytes) -> bool:
-  """Whether a file begins as one of gzip."""
-  return head.startswith(_GZIP)
+def begins_so(head: bytes) -> bool:
+  """Whether a file begins as one of gzip, bzip2 or xz."""
+  return head.startswith((_GZIP, _BZIP2, _XZ))
 
 
 def is_zlib(head: bytes) -> bool:
@@ -134,29 +139,79 @@ def _decompress(path: str, done: str, shown: str) -> str:
   return problem
 
 
+class _Stream(Protocol):
+  """A decompressor of one member, as bz2 and lzma have it."""
+
+  @property
+  def eof(self) -> bool: ...
+
+  @property
+  def needs_input(self) -> bool: ...
+
+  @property
+  def unused_data(self) -> bytes: ...
+
+  def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Inflate:
+  """zlib's decompressor as a `_Stream`."""
+
+  def __init__(self):
+    self._stream = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    self._has_more = False
+
+  @property
+  def eof(self) -> bool:
+    return self._stream.eof
+
+  @property
+  def needs_input(self) -> bool:
+    # All of a chunk may be taken, and not all be given that it holds.
+    return not self._stream.unconsumed_tail and not self._has_more
+
+  @property
+  def unused_data(self) -> bytes:
+    return self._stream.unused_data
+
+  def decompress(self, data: bytes, max_length: int) -> bytes:
+    piece = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+    self._has_more = len(piece) == max_length
+    return piece
+
+
+def _stream_of(head: bytes) -> _Stream:
+  if head.startswith(_BZIP2):
+    return bz2.BZ2Decompressor()
+  if head.startswith(_XZ):
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, _MOST_MEMORY)
+  return _Inflate()
+
+
 def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
   """Yields what compressed bytes hold, in pieces; one member after another.
 
   Raises:
     SampleError: they are damaged, or cut off.
   """
-  stream, begun, has_more = None, False, False
+  head, stream = b"", None
   for chunk in chunks:
-    # All of a chunk may be taken, and not all be given that it holds.
-    while chunk or has_more:
+    while chunk or (stream is not None and not stream.needs_input):
       if stream is None:
         # Tapes and some tools fill up with zeros.
-        chunk = chunk.lstrip(b"\0") if begun else chunk
+        chunk = chunk.lstrip(b"\0") if head else chunk
         if not chunk:
           break
-        stream, begun = zlib.decompressobj(zlib.MAX_WBITS | 32), True
+        # All members are of one kind, as a chunk may end in the begin of one.
+        head = head or chunk
+        stream = _stream_of(head)
       try:
         piece = stream.decompress(chunk, _PIECE)
-      except zlib.error as error:
+      except (zlib.error, lzma.LZMAError, OSError) as error:
         raise SampleError(f"is damaged: {error}") from error
       yield piece
-      chunk, has_more = stream.unconsumed_tail, len(piece) == _PIECE
+      chunk = b""
       if stream.eof:
-        chunk, stream, has_more = stream.unused_data, None, False
-  if stream is not None or not begun:
+        chunk, stream = stream.unused_data, None
+  if stream is not None or not head:
     raise SampleError("is cut off: its compressed data has no end")

@@ -168,7 +168,7 @@ def _kind_of(path: str) -> other_files.Kind | None:
     head = b""  # Who reads it on says why.
   if tfrecords.begins_so(head):
     return None
-  if compressed.is_gzip(head):
+  if compressed.begins_so(head):
     return other_files.COMPRESSED
   kind = other_files.kind_of(shown, head)
   if kind is None and compressed.is_zlib(head):
@@ -216,7 +216,7 @@ def _open_compressed(paths: list[str], given: Source, skips: bool) -> Compressed
   if given.annotations:
     raise ConvertError(
       f"{argument('annotations', given.annotations[0])} go with a folder, and "
-      f"{argument('source', given.path)} is compressed: decompress it (gunzip)"
+      f"{argument('source', given.path)} is compressed: decompress it"
     )
 
   def read(plain: Sequence[str]) -> SampleSource:

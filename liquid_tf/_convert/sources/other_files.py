@@ -37,18 +37,23 @@ _FROM_PYTHON = (
 )
 _BESIDE = "give the folder of the images, and this file as {annotations}"
 # What is read, where it is not among other files.
-TAR = Kind("a tar archive", _ALONE, (".tar", ".tgz", ".tar.gz"))
-COMPRESSED = Kind("a file of gzip", _ALONE, (".gz",), (b"\x1f\x8b",))
+TAR = Kind(
+  "a tar archive",
+  _ALONE,
+  (".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz"),
+)
+COMPRESSED = Kind(
+  "a compressed file",
+  _ALONE,
+  (".gz", ".bz2", ".xz"),
+  (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"),
+)
 ZIP = Kind("a ZIP archive", _ALONE, (".zip",), (b"PK\3\4", b"PK\5\6"))
 # The first that fits counts, as several kinds are ZIP archives, too; and in a folder
 # those at the end tell least.
 _KINDS = (
   TAR,
-  Kind(
-    "a compressed tar archive",
-    _UNPACK,
-    (".tbz2", ".txz", ".tar.bz2", ".tar.xz", ".tar.zst"),
-  ),
+  Kind("a compressed tar archive", _UNPACK, (".tar.zst", ".tzst")),
   Kind("an archive of NumPy arrays", 'give the files, as "FOLDER/*.npz"', (".npz",)),
   Kind("a file of PyTorch", _FROM_PYTHON, (".pt", ".pth")),
   ZIP,
@@ -96,12 +101,7 @@ _KINDS = (
     (b"\x1a\x45\xdf\xa3", b"\0\0\1\xba"),
   ),
   COMPRESSED,
-  Kind(
-    "a compressed file",
-    "decompress it first",
-    (".bz2", ".xz", ".zst"),
-    (b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"),
-  ),
+  Kind("a compressed file", "decompress it first", (".zst",), (b"\x28\xb5\x2f\xfd",)),
   Kind("a table", _BESIDE, (".csv", ".tsv", ".json", ".jsonl", ".ndjson")),
   Kind(
     "a file of XML",

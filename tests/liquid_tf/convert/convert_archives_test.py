@@ -1,8 +1,10 @@
 """Archives are read where they lie, and give what the folder gives that they are of."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import os
 import pathlib
 import shutil
@@ -610,17 +612,32 @@ class CompressedTest(_ArchiveTest):
     self._tree("a/0.png", "b/1.png")
     shutil.make_archive(self.path, "gztar", self.root, "photos")
     self._is_as_folder(f"{self.root}/photos.tar.gz")
-    os.rename(f"{self.root}/photos.tar.gz", f"{self.root}/unnamed")
+    wanted = self._contents("of_folder")
+    with http_server.HttpServer(self.root) as server:
+      for kind in ("bz2", "xz"):
+        name = f"photos.tar.{kind}"
+        with tarfile.open(f"{self.root}/{name}", f"w:{kind}") as archive:
+          archive.add(self.path, "photos")
+        report = self._convert(f"{server.url}/{name}", f"of_{kind}")
+        self.assertEqual(report.classes, {"a": 1, "b": 1})
+        self.assertEqual(self._contents(f"of_{kind}"), wanted)
+    os.rename(f"{self.root}/photos.tar.xz", f"{self.root}/unnamed")
     self.assertEqual(self._convert(f"{self.root}/unnamed").samples, 2)
     source = Source(f"{self.root}/unnamed", annotations=f"{self.root}/x.csv")
     self._refused("annotations .* are of a folder", source)
 
   def test_members_one_after_another_and_zeros(self):
-    self._records("", self.archive)
-    whole = pathlib.Path(self.archive).read_bytes()
-    parts = gzip.compress(whole[:100]) + gzip.compress(b"") + gzip.compress(whole[100:])
-    pathlib.Path(self.archive).write_bytes(parts + b"\0" * 100)
-    self.assertEqual(self._convert(self.archive).samples, 4)
+    whole = b"".join(map(_encoded, range(3))) + b"\0" * 1000
+    for kind in (gzip, bz2, lzma):
+      parts = [kind.compress(part) for part in (whole[:100], b"", whole[100:])]
+      packed = b"".join(parts) + b"\0" * 100
+      # A chunk may end anywhere, and hold more than a piece.
+      for chunk, piece in ((len(packed), 1 << 20), (7, 60), (50, 3), (1000, 10)):
+        with mock.patch.object(compressed, "_PIECE", piece):
+          chunks = (packed[i : i + chunk] for i in range(0, len(packed), chunk))
+          pieces = list(compressed._pieces(chunks))
+        self.assertEqual(b"".join(pieces), whole)
+        self.assertLessEqual(max(map(len, pieces)), piece)
 
   def test_damage(self):
     self._records("GZIP", self.archive)
@@ -643,16 +660,39 @@ class CompressedTest(_ArchiveTest):
     report = self._convert(self.archive, on_error="skip:50%")
     self.assertEqual((report.samples, len(report.skipped)), (4, 1))
 
-  def test_files_of_many_pieces(self):
-    self._records("GZIP", self.archive)
-    with mock.patch.multiple(compressed, _CHUNK=50, _PIECE=60):
-      self.assertEqual(self._convert(self.archive).samples, 4)
+  @parameterized.parameters(bz2, lzma)
+  def test_damage_of_others(self, kind):
+    self._records("", self.archive)
+    whole = kind.compress(pathlib.Path(self.archive).read_bytes())
+    for damaged, reason in (
+      (whole[: len(whole) // 2], "is cut off: its compressed data has no end"),
+      (whole[:-1], "is cut off"),
+      (whole[:200] + b"\xff" * 50 + whole[250:], "is damaged"),
+      (whole + whole[:4] + b"xxxxxxxxxxxx", "is (damaged|cut off)"),
+    ):
+      with self.subTest(reason):
+        pathlib.Path(self.archive).write_bytes(damaged)
+        with self.assertRaisesRegex(
+          ConvertError, f"data-train.tfrecord {reason}.*; mend or remove it, or skip"
+        ):
+          self._convert(self.archive, existing="replace")
 
-  def test_a_file_that_is_made_to_fill_the_disk(self):
-    pathlib.Path(self.archive).write_bytes(gzip.compress(b"\0" * 30_000_000))
+  def test_a_file_that_asks_for_much_memory(self):
+    self._records("", self.archive)
+    data = lzma.compress(pathlib.Path(self.archive).read_bytes())
+    pathlib.Path(self.archive).write_bytes(data)
+    with mock.patch.object(compressed, "_MOST_MEMORY", 1 << 20):
+      with self.assertRaisesRegex(ConvertError, "is damaged: .*[Mm]emory"):
+        self._convert(self.archive)
+
+  @parameterized.parameters(
+    (gzip, r"29,\d+ to more than 5,"), (bz2, "1,048,576"), (lzma, "1,048,576")
+  )
+  def test_a_file_that_is_made_to_fill_the_disk(self, kind, grows):
+    pathlib.Path(self.archive).write_bytes(kind.compress(b"\0" * 30_000_000))
     with mock.patch.object(compressed, "_LARGE", 1 << 20):
       with self.assertRaisesRegex(
-        ConvertError, r"data-train.tfrecord grows from 29,\d+ to more than 5,"
+        ConvertError, f"data-train.tfrecord grows from .*{grows}"
       ):
         self._convert(self.archive)
 

@@ -253,8 +253,8 @@ class LeftOutTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ("photos.7z", "7z", "is a 7z archive, .*: unpack it"),
     ("photos", "7z", "is a 7z archive, .*: unpack it"),
-    ("photos.tar.bz2", "bz2", "is a compressed tar archive, .*: unpack it"),
-    ("photos.xz", "xz", "is a compressed file, .*: decompress it"),
+    ("photos.tar.zst", "7z", "is a compressed tar archive, .*: unpack it"),
+    ("photos.zst", "7z", "is a compressed file, .*: decompress it"),
   )
   def test_archives_are_named(self, name, kind, message):
     self._write(name, data=self._archive(kind))
