@@ -129,8 +129,8 @@ def name_column(names: Iterable[str]) -> str | None:
   return next((name for name in NAME_COLUMNS if name in names), None)
 
 
-def _csv(path: str, typings: Typings, other: Typing) -> TableFile:
-  reader = csv.reader(io.StringIO(text_file.read(path)), strict=True)
+def _csv(path: str, data: bytes, typings: Typings, other: Typing) -> TableFile:
+  reader = csv.reader(io.StringIO(text_file.decode(data)), strict=True)
   names: list[str] = []
   rows: list[list[str]] = []
   lines: list[int] = []
@@ -185,9 +185,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
   return dict(pairs)
 
 
-def _json_lines(path: str) -> TableFile:
+def _json_lines(path: str, data: bytes) -> TableFile:
   rows, lines = [], []
-  for line, text in text_file.lines(text_file.read(path)):
+  for line, text in text_file.lines(text_file.decode(data)):
     try:
       row = json.loads(text, object_pairs_hook=_object)
     except ValueError as error:
@@ -200,14 +200,14 @@ def _json_lines(path: str) -> TableFile:
   return TableFile(path, {n: [row.get(n) for row in rows] for n in names}, lines)
 
 
-def _parquet(path: str) -> TableFile:
+def _parquet(path: str, data: bytes) -> TableFile:
   try:
     import pyarrow
     from pyarrow import parquet
   except ImportError as error:
     raise ConvertError(f"{path}: {_extras.sentence('pyarrow')}") from error
   try:
-    file = parquet.ParquetFile(pyarrow.BufferReader(storage.read_file(path)))
+    file = parquet.ParquetFile(pyarrow.BufferReader(data))
     _check_names(file.schema_arrow.names)
     return TableFile(path, file.read().to_pydict())
   except pyarrow.ArrowException as error:
@@ -217,7 +217,12 @@ def _parquet(path: str) -> TableFile:
 EXTENSIONS = (".csv", ".jsonl", ".parquet")
 
 
-def read(path: str, typings: Typings, other: Typing = as_numbers) -> TableFile:
+def read(
+  path: str,
+  typings: Typings,
+  other: Typing = as_numbers,
+  data: bytes | None = None,
+) -> TableFile:
   """Reads a table.
 
   Columns of JSON Lines and Parquet have types. Those of CSV get them here.
@@ -226,6 +231,7 @@ def read(path: str, typings: Typings, other: Typing = as_numbers) -> TableFile:
     path: of the table, with one of `EXTENSIONS`.
     typings: gives those of a CSV's columns, by name; is told the names of all.
     other: of all other columns.
+    data: what the file holds, where it is no file of its own; the path names it.
 
   Raises:
     ConvertError: it cannot be read, or a row has more or fewer values than there are
@@ -233,9 +239,10 @@ def read(path: str, typings: Typings, other: Typing = as_numbers) -> TableFile:
   """
   extension = os.path.splitext(path)[1].lower()
   try:
+    data = storage.read_file(path) if data is None else data
     if extension == ".csv":
-      return _csv(path, typings, other)
-    return _json_lines(path) if extension == ".jsonl" else _parquet(path)
+      return _csv(path, data, typings, other)
+    return (_json_lines if extension == ".jsonl" else _parquet)(path, data)
   except OSError as error:
     raise ConvertError(f"cannot read {ops.reason(error)}") from error
   except (ValueError, csv.Error, RecursionError) as error:

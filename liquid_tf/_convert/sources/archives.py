@@ -16,6 +16,9 @@ import tensorflow as tf
 
 from liquid_tf._convert.graph import by_python
 from liquid_tf._convert.sources import folders, image_files
+from liquid_tf._convert.sources.annotations import image_folder
+from liquid_tf._convert.sources.annotations.annotated import join
+from liquid_tf._convert.sources.annotations.annotations import Annotations
 from liquid_tf._convert.sources.file_table import FileTable
 from liquid_tf._convert.sources.left_out import LeftOut, mend_or_skip, most_telling
 from liquid_tf._convert.sources.samples import (
@@ -23,6 +26,7 @@ from liquid_tf._convert.sources.samples import (
   SPLITS,
   PassedSource,
   SampleError,
+  SampleSource,
   SourceFile,
   name_files,
   splits_of_files,
@@ -219,7 +223,7 @@ class _Tree:
   ):
     self.skipped = list(members.skipped)
     self._root, self._read, self._paths = root, read, paths
-    self._members, self._place_of = members, place_of
+    self._members, self._place_of, self._shown = members, place_of, files
     self._archives = members.places[:, 0].tolist()
     order = sorted(range(len(members.files)), key=self._path)
     self.numbers = []
@@ -246,6 +250,27 @@ class _Tree:
     # Splits and classes are all that is looked for.
     for depth, part in enumerate(parts[:2]):
       self._below.setdefault(b"/".join(parts[:depth]), set()).add(part)
+
+  def directly_in(self, folders: Sequence[str]) -> dict[str, tuple[int, bytes]]:
+    """The files right in some folders: position and path by the names of messages."""
+    wanted = set(map(os.fsencode, folders))
+    result = {}
+    for number, archive in enumerate(self._archives):
+      path = self._path(number)
+      if path.rpartition(b"/")[0] in wanted:
+        shown = f"{self._shown[archive].path}/{self._members.files[number].path}"
+        result[shown] = number, path
+    return result
+
+  def contents(self, number: int) -> bytes:
+    """Reads the file at a position among the members.
+
+    Raises:
+      SampleError: it is damaged.
+      OSError: its archive cannot be read.
+    """
+    archive, *place = self._members.places[number].tolist()
+    return self._read(self._paths[archive], Place(*place), None)
 
   def folders(self, folder: bytes) -> Iterator[tuple[bytes, bool]]:
     """Yields the name of every folder in a folder, and True."""
@@ -371,7 +396,7 @@ def list_archives(
   annotated: bool,
   skips: bool,
   step: Callable[[], None],
-) -> ArchiveSource:
+) -> SampleSource:
   """Lists archives of class folders, or of images, as `list_folder` lists a folder.
 
   Several archives are one folder. Their names tell the splits, where folders do not.
@@ -399,8 +424,10 @@ def as_folder(
   read: Callable[[str, Place, int | None], bytes],
   annotated: bool,
   named: Sequence[str],
-) -> ArchiveSource:
+) -> SampleSource:
   """Members of archives as a folder; see `list_archives`.
+
+  Tables of Hugging Face's imagefolder count as in a folder, unless it is annotated.
 
   Args:
     paths: where the archives are read.
@@ -414,7 +441,16 @@ def as_folder(
   if not len(members.files):
     raise ConvertError(f"{root} holds no files{most_telling(members.skipped)}")
   tree = _Tree(root, members, _places_of(named, members), read, paths, files)
-  folder = folders.list_folder(root, annotated=annotated, tree=tree)
+  notes: list[str] = []
+  tables: dict[str, tuple[int, bytes]] = {}
+  told: list[Annotations] = []
+  if not annotated:
+    tables = tree.directly_in(("", *folders.split_names(root, tree)))
+    found = image_folder.find_among(root, tables)
+    tables = {one.path: tables[one.path] for one in found}
+    contents = lambda one: _table(tree, tables[one.path][0], one.path)  # noqa: E731
+    told = image_folder.read(root, found, notes, contents)
+  folder = folders.list_folder(root, annotated=annotated or bool(told), tree=tree)
   numbers, position = [], 0
   paths_of = (path for path, _, _ in tree.files())
   for number, path in zip(tree.numbers, paths_of):
@@ -423,4 +459,17 @@ def as_folder(
       position += 1
   numbers = np.array(numbers, np.int64)
   folder.notes += members.notes
-  return ArchiveSource(folder, paths, files, members, numbers, read)
+  source = ArchiveSource(folder, paths, files, members, numbers, read)
+  if told:
+    used = {*tables, *(os.fsdecode(path) for _, path in tables.values())}
+    source.skipped = [one for one in source.skipped if one.path not in used]
+    source = join(source, told)
+  source.notes += notes
+  return source
+
+
+def _table(tree: _Tree, number: int, shown: str) -> bytes:
+  try:
+    return tree.contents(number)
+  except (SampleError, OSError) as error:
+    raise ConvertError(f"cannot read {shown}: {error}") from error

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from liquid_tf._convert.sources import reading
 from liquid_tf._convert.sources.archives import (
-  ArchiveSource,
   Member,
   Place,
   list_archives,
 )
-from liquid_tf._convert.sources.samples import SampleError, read_range
+from liquid_tf._convert.sources.samples import SampleError, SampleSource, read_range
 
 _LOCAL = struct.Struct("<4s22xHH")
 _LOCAL_MAGIC = b"PK\3\4"
@@ -151,6 +150,6 @@ def _inflated(stored: memoryview, size: int) -> tuple[bytes, bool]:
 
 def list_zips(
   paths: Sequence[str], annotated: bool, skips: bool, step: Callable[[], None]
-) -> ArchiveSource:
+) -> SampleSource:
   """Lists ZIP archives of images; see `list_archives`."""
   return list_archives(paths, members, read, annotated, skips, step)

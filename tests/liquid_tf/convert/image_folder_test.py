@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import unittest
 
 import numpy as np
@@ -196,6 +197,73 @@ class ImageFolderTest(parameterized.TestCase):
     self.assertIn("column id is not kept", notes)
     self.assertIn("column width is not kept", notes)
     self.assertEqual(self._samples()["0.png"]["text"], "a")
+
+  @parameterized.parameters("zip", "tar", "gztar")
+  def test_in_an_archive(self, kind):
+    self._images("0.png", "below/1.png")
+    rows = [
+      {"file_name": "0.png", "text": "ein Süd", "label": "cup"},
+      {"file_name": "below/1.png", "text": "b", "label": "tea"},
+    ]
+    rows[0]["objects"] = {"bbox": [[1, 2, 3, 4]], "categories": ["a"]}
+    self._table("metadata.jsonl", rows)
+    archive = shutil.make_archive(self.source, kind, self.root, "photos")
+    report = self._convert(archive)
+    self.assertEqual(report.classes, {"cup": 1, "tea": 1})
+    self.assertEqual(report.skipped, [])
+    table = f"{os.path.basename(archive)}/photos/metadata.jsonl"
+    shown = "says what images show: text, label, objects"
+    self.assertIn(f"{table} {shown}", report.notes)
+    samples = self._samples()
+    self.assertEqual(samples["0.png"]["text"], "ein Süd")
+    np.testing.assert_array_equal(samples["0.png"]["boxes"], [[2, 1, 6, 4]])
+    self.assertEqual(samples["below/1.png"]["text"], "b")
+
+  def test_in_archives_of_splits_and_of_parts(self):
+    self._images("train/a.png", "test/a.png")
+    for split in ("train", "test"):
+      self._table(f"{split}/metadata.csv", [{"file_name": "a.png", "text": split}])
+    whole = shutil.make_archive(f"{self.root}/whole", "zip", self.source)
+    report = self._convert(whole)
+    self.assertEqual(report.splits, {"train": 1, "test": 1})
+    self.assertEqual(self._samples()["test/a.png"]["text"], "test")
+    for first, second in (("train", "test"), ("x", "y")):
+      for split, name in (("train", first), ("test", second)):
+        folder = f"{self.source}/{split}"
+        if first == "x":
+          os.rename(f"{folder}/a.png", f"{folder}/{split}.png")
+          rows = [{"file_name": f"{split}.png", "text": split}]
+          self._table(f"{split}/metadata.csv", rows)
+        shutil.make_archive(f"{self.root}/{name}", "zip", folder)
+      source = f"{self.root}/{first}.zip;{self.root}/{second}.zip"
+      report = self._convert(source, existing="replace")
+      self.assertEqual(report.samples, 2)
+      self.assertEqual(report.skipped, [])
+      found = {name: one["text"] for name, one in self._samples().items()}
+      images = ("train/a", "test/a") if first == "train" else ("train", "test")
+      wanted = dict(zip((f"{name}.png" for name in images), ("train", "test")))
+      self.assertEqual(found, wanted)
+
+  def test_wrong_tables_in_an_archive(self):
+    self._images("0.png")
+    self._table("metadata.csv", [{"file_name": "9.png", "text": "a"}])
+    archive = shutil.make_archive(self.source, "zip", self.source)
+    with self.assertRaisesRegex(
+      ConvertError, "annotations .*photos.zip/metadata.csv.* are of no image"
+    ):
+      self._convert(archive)
+    pathlib.Path(self.source, "metadata.csv").write_text("file_name,text\n0.png\n")
+    archive = shutil.make_archive(self.source, "zip", self.source)
+    with self.assertRaisesRegex(
+      ConvertError, "photos.zip/metadata.csv cannot be read: line 2 has 1 values"
+    ):
+      self._convert(archive)
+    self._table("metadata.jsonl", [{"file_name": "0.png"}])
+    archive = shutil.make_archive(self.source, "tar", self.source)
+    with self.assertRaisesRegex(
+      ConvertError, "photos.tar holds metadata.csv and metadata.jsonl: keep one"
+    ):
+      self._convert(archive)
 
 
 if __name__ == "__main__":

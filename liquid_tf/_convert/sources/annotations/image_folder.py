@@ -9,7 +9,7 @@ All else is as in tables of images.
 
 import dataclasses
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from liquid_tf._convert.sources.annotations import tables
@@ -74,19 +74,46 @@ def find(root: str, splits: Sequence[str]) -> list[Beside]:
     with text_file.explained(whole):
       paths = {name: storage.join(whole, name) for name in _NAMES}
       names = [n for n, path in paths.items() if storage.file_size(path) is not None]
-    if len(names) > 1:
-      raise ConvertError(f"{whole} holds {names[0]} and {names[1]}: keep one of both")
     result += [Beside(folder, name) for name in names]
+  _check_alone(root, result)
   return result
 
 
-def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotations]:
+def find_among(root: str, paths: Iterable[str]) -> list[Beside]:
+  """Finds the tables among files, which are named as `read` names images.
+
+  Raises:
+    ConvertError: two lie side by side.
+  """
+  every = (Beside(*posixpath.split(path)) for path in paths)
+  result = [one for one in every if one.name in _NAMES]
+  _check_alone(root, result)
+  return result
+
+
+def _check_alone(root: str, found: Sequence[Beside]) -> None:
+  """Raises ConvertError where two tables lie side by side."""
+  first: dict[str, str] = {}
+  for folder, name in found:
+    other = first.setdefault(folder, name)
+    if other != name:
+      whole = storage.join(root, folder) if folder else root
+      raise ConvertError(f"{whole} holds {other} and {name}: keep one of both")
+
+
+def read(
+  root: str,
+  found: Sequence[Beside],
+  notes: list[str],
+  contents: Callable[[Beside], bytes] | None = None,
+) -> list[Annotations]:
   """Reads the tables of a folder: columns and labels of images, and boxes.
 
   Args:
     root: the folder.
     found: its tables.
     notes: gets sentences on what is read, and what is not.
+    contents: reads a table that is no file of its own, as in an archive.
 
   Returns:
     Annotations, no two of which give the same; none where the tables are others.
@@ -96,7 +123,10 @@ def read(root: str, found: Sequence[Beside], notes: list[str]) -> list[Annotatio
   """
   every = []
   for one in found:
-    table = tables.opened(storage.join(root, one.path), _NAMED)
+    data = contents(one) if contents is not None else None
+    # An archive's name is part of the path there.
+    path = one.path if contents is not None else storage.join(root, one.path)
+    table = tables.opened(path, _NAMED, data)
     if not any(table.columns.values()):
       raise ConvertError(f"{table.what} is empty: write its rows, or remove it")
     if _KEY in table.columns:

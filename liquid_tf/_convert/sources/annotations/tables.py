@@ -162,10 +162,10 @@ def read(
   return parsed(opened(path, named), named, found)
 
 
-def opened(path: str, named: Named) -> TableFile:
-  """Reads the cells of a table; see `read`."""
+def opened(path: str, named: Named, data: bytes | None = None) -> TableFile:
+  """Reads the cells of a table; see `read`, and `table_file.read` for its data."""
   return table_file.read(
-    path, lambda names: _Roles.of(names, named).typings, table_columns.typed
+    path, lambda names: _Roles.of(names, named).typings, table_columns.typed, data
   )
 
 
