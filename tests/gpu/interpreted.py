@@ -10,10 +10,14 @@ import nvrtc
 import ptx
 
 
+def source() -> bytes:
+  """The kernels' source in one piece."""
+  return pathlib.Path(built.find("ops/gpu/liquid_l3_module.cu")).read_bytes()
+
+
 @functools.cache
 def _program() -> ptx.Program:
-  source = pathlib.Path(built.find("ops/gpu/liquid_l3_module.cu")).read_bytes()
-  return ptx.Program(nvrtc.compile_source(source, "compute_75").decode())
+  return ptx.Program(nvrtc.compile_source(source(), "compute_75").decode())
 
 
 class Kernels:

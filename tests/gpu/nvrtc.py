@@ -21,15 +21,17 @@ def _library() -> ctypes.CDLL:
   return ctypes.CDLL("libnvrtc.so")
 
 
-def compile_source(source: bytes, architecture: str) -> bytes:
+def compile_source(source: bytes, architecture: str, only_read: bool = False) -> bytes:
   """Compiles CUDA C++.
 
   Args:
     source: the text, in one piece.
     architecture: sm_75 and so on, for machine code; compute_75 and so on, for PTX.
+    only_read: ends where the source is read and checked, which takes a fraction of a
+      second and not half a minute.
 
   Returns:
-    A cubin, or PTX as text.
+    A cubin, or PTX as text; nothing if it was only read.
 
   Raises:
     ValueError: the source does not compile; the message is the compiler's.
@@ -43,6 +45,8 @@ def compile_source(source: bytes, architecture: str) -> bytes:
   if code != 0:
     raise ValueError(f"nvrtcCreateProgram: error {code}")
   options = [b"--std=c++17", b"--gpu-architecture=" + architecture.encode()]
+  if only_read:
+    options.append(b"--fdevice-syntax-only")
   code = nvrtc.nvrtcCompileProgram(
     program, len(options), (ctypes.c_char_p * len(options))(*options)
   )
@@ -56,4 +60,6 @@ def compile_source(source: bytes, architecture: str) -> bytes:
 
   if code != 0:
     raise ValueError(get("ProgramLog").decode())
+  if only_read:
+    return b""
   return get("CUBIN") if architecture.startswith("sm_") else get("PTX")

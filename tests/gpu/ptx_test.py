@@ -4,11 +4,13 @@ Their source compiled for the host (l3_device_test) has no intrinsics of a devic
 warps whose lanes part, and one thread at a time.
 """
 
+import re
 import struct
 
 import fake_cupy
 import interpreted
 import numpy as np
+import nvrtc
 import ptx
 import tensorflow as tf
 from absl.testing import parameterized
@@ -42,6 +44,16 @@ def _run(body: str, threads: int = 32) -> np.ndarray:
   at = machine.memory.add(np.zeros(64, np.uint32), writable=True)
   machine.run("kernel", 1, threads, [at], 256)
   return machine.memory.bytes[at : at + 256].view(np.uint32)
+
+
+class CompiledTest(tf.test.TestCase):
+  def test_machine_code_has_every_kernel(self):
+    source = interpreted.source()
+    names = re.findall(rb"\b(liquid_l3_\w+),", source)
+    self.assertContainsSubset({b"liquid_l3_u8_u8", b"liquid_l3_u16_bf16"}, names)
+    binary = nvrtc.compile_source(source, "sm_90")
+    for name in names:
+      self.assertIn(name + b"\0", binary)
 
 
 class MachineTest(tf.test.TestCase, parameterized.TestCase):
