@@ -24,7 +24,7 @@ from liquid_tf._profile import arguments, names, run, sample, schema, scratch, t
 from liquid_tf._store import storage
 from liquid_tf._store.progress import HIDDEN
 from liquid_tf._view.view import View
-from liquid_tf._words import said, setting
+from liquid_tf._words import Shown, said, setting
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import (
   Bits,
@@ -34,6 +34,7 @@ from liquid_tf.transforms import (
   Ragged,
   Step,
   TenCrop,
+  Views,
   by_slot,
 )
 
@@ -46,6 +47,13 @@ __all__ = ["Profile", "profile"]
 # Formats that are compared if none is named: of sources without loss, and of JPEG.
 LOSSLESS = ("png", "l3-compact", "l3", "raw")
 _LOSSY = ("jpeg", "l3", "raw")
+
+# Steps that are not measured, and what to do.
+_ELSE = {
+  Mix: "leave it out, as it costs all formats alike",
+  FiveCrop: "give CenterCrop in its place",
+  TenCrop: "give CenterCrop in its place",
+}
 
 
 def _to_stderr(text: str) -> None:
@@ -287,7 +295,8 @@ def profile(
     for name, value in (unknown | {"resources": resources}).items():
       if value:
         raise WrongArgument(name, value, f"requires {setting('strategy', 'lp')}")
-  unmeasured = (FiveCrop, TenCrop, Mix, Ragged)
+  _check_measured(transforms)
+  unmeasured = (*_ELSE, Ragged)
   trained = [step for step in TRAINING_STEPS if step not in unmeasured]
   steps = by_slot(transforms, (Channels, Bits, *trained), "profile")
   if steps.get("bits") == Bits("skip"):
@@ -360,6 +369,17 @@ def _listed(
   with scratch.folder(folder) as place:
     say(f"listing {found.origin.named}; images that come once are kept below {place}")
     yield found.list(place, HIDDEN)
+
+
+def _check_measured(transforms: Sequence[Step]) -> None:
+  """Raises ValueError where there are steps that are not measured, or views."""
+  if isinstance(transforms, Views):
+    raise WrongArgument(
+      "transforms", Shown("Views"), "must be the steps of one view: give the costliest"
+    )
+  for step in transforms if isinstance(transforms, Sequence) else ():
+    if type(step) in _ELSE:
+      raise ValueError(f"transforms: {step} is not measured: {_ELSE[type(step)]}")
 
 
 def _beside(given: Source) -> str:

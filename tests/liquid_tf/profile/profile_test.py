@@ -525,6 +525,9 @@ class ProfileTest(parameterized.TestCase):
     ),
     ({"transforms": [transforms.Bits("skip")]}, "a step of convert alone"),
     ({"transforms": [transforms.Ragged()]}, "must be a step of profile"),
+    ({"transforms": [transforms.Mix()]}, "is not measured: leave it out"),
+    ({"transforms": [transforms.TenCrop(9)]}, "is not measured: give CenterCrop"),
+    ({"transforms": transforms.Views([[]])}, "Views. must be the steps of one view"),
     (
       {"transforms": [transforms.Mirror(), transforms.Bits(8)]},
       r"Bits\(depth=8\) must come before Mirror\(\)",
