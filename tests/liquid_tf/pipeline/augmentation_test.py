@@ -283,22 +283,18 @@ class AugmentationTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn(other, found)
 
   def test_a_restored_iterator_goes_on_with_the_same_pixels(self):
-    def iterator():
-      dataset = self._dataset(*_SIZED, RandAugment.timm("rand-mstd0.5"), Solarize())
-      return iter(dataset.repeat(2))
+    def dataset():
+      steps = (*_SIZED, RandAugment.timm("rand-mstd0.5"), Solarize())
+      return self._dataset(*steps).repeat(2)
 
-    whole = [batch["image"].numpy() for batch in iterator()]
-    saved = iterator()
+    saved = iter(dataset())
     for _ in range(5):
       next(saved)
     prefix = os.path.join(self.create_tempdir().full_path, "it")
-    written = tf.train.Checkpoint(it=saved).write(prefix)
-    restored = iterator()
-    tf.train.Checkpoint(it=restored).read(written).assert_consumed()
-    rest = [batch["image"].numpy() for batch in restored]
-    self.assertLen(rest, len(whole) - 5)
-    for found, wanted in zip(rest, whole[5:]):
-      np.testing.assert_array_equal(found, wanted)
+    tf.train.Checkpoint(iterator=saved).write(prefix)
+    rest = runs.restored_digests(dataset(), prefix)
+    self.assertNotEmpty(rest)
+    self.assertEqual(rest, runs.digests(dataset())[5:])
 
   def test_gray_images(self):
     source = self.create_tempdir().full_path
