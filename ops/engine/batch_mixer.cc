@@ -1,44 +1,84 @@
 #include "ops/engine/batch_mixer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
 namespace liquid {
+namespace {
 
-// Makes rows of images as float32, before they are rounded.
-class BatchMixer::Row {
+// A sample's image, of an array whose rows hold that of each view.
+uint8_t* ImageOf(const Array& images, size_t sample, size_t views) {
+  return images.data() + sample * (images.row_bytes() / views);
+}
+
+}  // namespace
+
+// Gives the rows of an image, as they are stored and, where that is asked for,
+// as float32 before they are rounded.
+class BatchMixer::Rows {
  public:
-  explicit Row(const BatchMixer& mixer)
+  Rows(const BatchMixer& mixer, const PendingBatch& batch, size_t sample)
       : mixer_(mixer),
         width_(static_cast<size_t>(mixer.config_.width)),
-        values_(width_ * mixer.config_.finish.channels),
-        erased_(values_.size()),
-        scratch_(mixer.floats_.ScratchBytes(width_)) {}
+        row_bytes_(width_ * mixer.finisher_.PixelBytes()),
+        image_(ImageOf(batch.pixels[mixer.config_.pixel], sample,
+                       mixer.config_.views)),
+        erasure_(batch.slots[sample / mixer.config_.views]
+                     .PlanOf(sample % mixer.config_.views)
+                     .erasure),
+        scratch_(mixer.finisher_.ScratchBytes(width_)) {}
 
-  const float* Make(const uint8_t* image, const Erasure& erasure, size_t y) {
+  bool Erased(size_t y) const {
+    const Window& window = erasure_.window;
+    return y >= window.y && y - window.y < window.height && window.width > 0;
+  }
+
+  const uint8_t* Stored(size_t y) const { return image_ + y * row_bytes_; }
+
+  // Row `y` with columns of another image, until the next call.
+  const uint8_t* Pasted(const Rows& other, const Window& window, size_t y) {
+    const size_t pixel = mixer_.finisher_.PixelBytes();
+    pasted_.assign(Stored(y), Stored(y) + row_bytes_);
+    std::memcpy(pasted_.data() + window.x * pixel,
+                other.Stored(y) + window.x * pixel, window.width * pixel);
+    return pasted_.data();
+  }
+
+  // Row `y` in float32, until the next call with another one.
+  const float* Floats(size_t y) {
+    if (made_ == y + 1) return values_.data();
+    made_ = y + 1;
     const Finisher& floats = mixer_.floats_;
-    const auto height = static_cast<size_t>(mixer_.config_.height);
-    floats.FloatRow(image + y * width_ * floats.PixelBytes(), height, width_, y,
-                    scratch_.data(), values_.data());
-    const Window& window = erasure.window;
-    if (y >= window.y && y - window.y < window.height && window.width > 0) {
-      FillErased(mixer_.config_.erasing, erasure,
-                 static_cast<uint32_t>(y - window.y), floats.spec().channels,
-                 erased_.data());
-      // A row is an image by itself.
-      floats.Put(erased_.data(), 1, width_, 0, window.x, window.width,
-                 values_.data());
-    }
+    values_.resize(width_ * floats.spec().channels);
+    floats.FloatRow(Stored(y), static_cast<size_t>(mixer_.config_.height),
+                    width_, y, scratch_.data(), values_.data());
+    if (!Erased(y)) return values_.data();
+    const Window& window = erasure_.window;
+    erased_.resize(values_.size());
+    FillErased(mixer_.config_.erasing, erasure_,
+               static_cast<uint32_t>(y - window.y), floats.spec().channels,
+               erased_.data());
+    // A row is an image by itself.
+    floats.Put(erased_.data(), 1, width_, 0, window.x, window.width,
+               values_.data());
     return values_.data();
   }
+
+  uint8_t* scratch() { return scratch_.data(); }
 
  private:
   const BatchMixer& mixer_;
   const size_t width_;
+  const size_t row_bytes_;
+  const uint8_t* const image_;
+  const Erasure& erasure_;
+  std::vector<uint8_t> scratch_;
+  std::vector<uint8_t> pasted_;
   std::vector<float> values_;
   std::vector<float> erased_;
-  std::vector<uint8_t> scratch_;
+  size_t made_ = 0;  // 1 + the row that `values_` is of
 };
 
 Status BatchMixer::Create(MixerConfig config, BatchMixer* mixer) {
@@ -94,25 +134,15 @@ Status BatchMixer::Begin(BatchAllocator* allocator, PendingBatch* batch,
 
 void BatchMixer::Mix(uint32_t item, PendingBatch* batch) const {
   const uint32_t partner = batch->blends[item].partner;
-  const Array& pixels = batch->pixels[config_.pixel];
   const size_t views = config_.views;
-  const auto image = [views](const Array& array, size_t i) {
-    return array.data() + i * (array.row_bytes() / views);
-  };
-  const auto erasure = [views, batch](size_t i) -> const Erasure& {
-    return batch->slots[i / views].PlanOf(i % views).erasure;
-  };
-  Row one(*this), other(*this);
+  const bool pair = partner != item;
+  Rows own(*this, *batch, item), theirs(*this, *batch, partner);
   for (size_t y = 0; y < static_cast<size_t>(config_.height); ++y) {
-    const float* const own = one.Make(image(pixels, item), erasure(item), y);
-    if (partner == item) {
-      Write(batch->blends[item], own, own, y, image(batch->mixed, item));
-      continue;
-    }
-    const float* const theirs =
-        other.Make(image(pixels, partner), erasure(partner), y);
-    Write(batch->blends[item], own, theirs, y, image(batch->mixed, item));
-    Write(batch->blends[partner], theirs, own, y, image(batch->mixed, partner));
+    Write(batch->blends[item], y, &own, pair ? &theirs : &own,
+          ImageOf(batch->mixed, item, views));
+    if (!pair) continue;
+    Write(batch->blends[partner], y, &theirs, &own,
+          ImageOf(batch->mixed, partner, views));
   }
 }
 
@@ -122,30 +152,39 @@ void BatchMixer::End(PendingBatch* batch) const {
   pixels = Array();
 }
 
-void BatchMixer::Write(const Blend& blend, const float* own, const float* other,
-                       size_t y, uint8_t* image) const {
+void BatchMixer::Write(const Blend& blend, size_t y, Rows* own, Rows* other,
+                       uint8_t* image) const {
   const FinishSpec& spec = finisher_.spec();
   const auto height = static_cast<size_t>(config_.height);
   const auto width = static_cast<size_t>(config_.width);
+  const Window& window = blend.window;
+  const bool cut = blend.cut && y >= window.y && y - window.y < window.height;
+  // Pixels that stay as they are, are cut while they are small.
+  if (!blend.mixed() && !own->Erased(y) && !(cut && other->Erased(y))) {
+    const uint8_t* const row =
+        cut ? own->Pasted(*other, window, y) : own->Stored(y);
+    return finisher_.Row(row, height, width, y, /*mirrored=*/false,
+                         own->scratch(), image);
+  }
+  const float* a = own->Floats(y);
+  const float* b = blend.mixed() || cut ? other->Floats(y) : a;
   const size_t bytes = BytesOf(spec.type);
   // What lies together, and how many values a column has in it.
   const size_t runs = spec.channels_first ? spec.channels : 1;
   const size_t column = spec.channels_first ? 1 : spec.channels;
   const size_t n = width * column;
-  const Window& window = blend.window;
-  const bool cut = blend.cut && y >= window.y && y - window.y < window.height;
-  for (size_t run = 0; run < runs; ++run, own += n, other += n) {
+  for (size_t run = 0; run < runs; ++run, a += n, b += n) {
     uint8_t* const out = image + (run * height + y) * n * bytes;
     if (blend.mixed()) {
-      finisher_.Mix(own, other, blend.share, blend.rest, n, out);
+      finisher_.Mix(a, b, blend.share, blend.rest, n, out);
     } else if (cut) {
       const size_t begin = window.x * column;
       const size_t end = begin + window.width * column;
-      finisher_.Round(own, begin, out);
-      finisher_.Round(other + begin, end - begin, out + begin * bytes);
-      finisher_.Round(own + end, n - end, out + end * bytes);
+      finisher_.Round(a, begin, out);
+      finisher_.Round(b + begin, end - begin, out + begin * bytes);
+      finisher_.Round(a + end, n - end, out + end * bytes);
     } else {
-      finisher_.Round(own, n, out);
+      finisher_.Round(a, n, out);
     }
   }
 }

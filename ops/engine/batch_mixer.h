@@ -53,10 +53,10 @@ class BatchMixer {
   void End(PendingBatch* batch) const;
 
  private:
-  class Row;
+  class Rows;
   std::vector<Blend> Pairs(const PendingBatch& batch) const;
-  // Writes row y of what a sample becomes, of which its partner has `other`.
-  void Write(const Blend& blend, const float* own, const float* other, size_t y,
+  // Writes row y of what a sample becomes.
+  void Write(const Blend& blend, size_t y, Rows* own, Rows* other,
              uint8_t* image) const;
 
   MixerConfig config_;
