@@ -26,6 +26,7 @@ from tools.bench import (
   recipe_report,
   remote,
   scale,
+  training,
 )
 from tools.bench.papers import document
 
@@ -132,6 +133,7 @@ def _benchmarks() -> str:
   sections = {
     "compare": compare.section(_read("compare")),
     "recipe": recipe.section(_read("recipe"), "recipe.svg"),
+    "training": training.section(_read("training")),
     "efficiency": efficiency.section(_read("efficiency")),
     "constancy": constancy.section(_read("constancy")),
     "scale": scale.section(_read("scale")),
