@@ -1,5 +1,6 @@
-"""docs/benchmarks.md, codecs.md, papers.md and recipe.svg are what results say."""
+"""Pages of benchmarks, and recipe.svg, are what results say."""
 
+import json
 import re
 
 from absl.testing import absltest, parameterized
@@ -20,6 +21,12 @@ class RenderTest(parameterized.TestCase):
     plots = re.findall(r"^!\[[^]]*\]\((.*)\)$", render.papers(), re.M)
     self.assertNotEmpty(plots)
     self.assertEmpty([plot for plot in plots if not (render.DOCS / plot).exists()])
+
+  def test_the_page_of_recipes_says_what_was_measured(self):
+    page = (render.DOCS / "training.md").read_text()
+    for row in json.loads((render.RESULTS / "training.json").read_text())["rows"]:
+      said = rf"(?m)^\| .*\b{row['median']:,.0f}\b.* \|$"
+      self.assertRegex(page, said, f"{row['recipe']}, {row['format']}")
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ from tools.bench.papers import document
 
 _HERE = pathlib.Path(__file__).resolve().parent
 DOCS = _HERE.parents[1] / "docs"
-_RESULTS = _HERE / "results"
+RESULTS = _HERE / "results"
 
 
 def _read(name: str) -> Any:
-  return json.loads((_RESULTS / f"{name}.json").read_text())
+  return json.loads((RESULTS / f"{name}.json").read_text())
 
 
 def _span(values: Sequence[float] | None, digits: int = 0) -> str:
@@ -133,6 +133,9 @@ def _benchmarks() -> str:
   sections = {
     "compare": compare.section(_read("compare")),
     "recipe": recipe.section(_read("recipe"), "recipe.svg"),
+    "policies": recipe.section(_read("policies"), None)._replace(
+      title="Recipes of ImageNet with a policy"
+    ),
     "training": training.section(_read("training")),
     "efficiency": efficiency.section(_read("efficiency")),
     "constancy": constancy.section(_read("constancy")),
@@ -165,7 +168,7 @@ def _benchmarks() -> str:
 
 def papers() -> str:
   """The page of the papers' figures."""
-  return document.markdown(_RESULTS / "papers", DOCS / "papers.md")
+  return document.markdown(RESULTS / "papers", DOCS / "papers.md")
 
 
 PAGES = {
