@@ -12,7 +12,7 @@ folder=${2:-build/fuzz}
 cxx=${CXX:-clang++}
 flags=(-std=c++17 -O1 -g -I. -fsanitize=address,undefined
        -fno-sanitize-recover=all)
-sources=(ops/codecs/codec_util.cc ops/core/crc32c.cc tests/fuzz/l3_fuzz.cc
+sources=(ops/codecs/codec_util.cc ops/codecs/vector_target.cc ops/core/crc32c.cc tests/fuzz/l3_fuzz.cc
          tests/ops/codecs/l3_mutations.cc ops/codecs/l3/host/*.cc)
 mkdir -p "$folder"/{decode,round_trip}
 "$cxx" "${flags[@]}" "${sources[@]}" tests/fuzz/l3_seeds.cc -o "$folder/l3_seeds"

@@ -79,7 +79,7 @@ class PeekL3Op : public OpKernel {
 };
 
 // Lets this process decode with `target` from now on.
-void UseL3Target(L3Target target) {
+void UseL3Target(VectorTarget target) {
   static std::mutex mu;
   static auto* const chosen = new std::unique_ptr<ScopedL3Target>;
   std::lock_guard<std::mutex> lock(mu);
@@ -95,15 +95,15 @@ class L3InstructionsOp : public OpKernel {
     ByteSpan use;
     OP_REQUIRES_OK(context, Scalar(context, 0, &use));
     const std::string wanted(reinterpret_cast<const char*>(use.data), use.size);
-    const std::vector<L3Target> targets = L3RunnableTargets();
+    const std::vector<VectorTarget> targets = RunnableTargets();
     std::string names;
     Tensor* runnable = nullptr;
     OP_REQUIRES_OK(context,
                    context->allocate_output(
                        0, {static_cast<int64_t>(targets.size())}, &runnable));
-    const L3Target* chosen = nullptr;
+    const VectorTarget* chosen = nullptr;
     for (size_t i = 0; i < targets.size(); ++i) {
-      const std::string name = L3TargetName(targets[i]);
+      const std::string name = VectorTargetName(targets[i]);
       runnable->vec<tstring>()(static_cast<int64_t>(i)) = name;
       names += (i == 0 ? "" : ", ") + name;
       if (name == wanted) chosen = &targets[i];

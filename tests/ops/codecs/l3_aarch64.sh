@@ -21,7 +21,7 @@ cxx=${CXX:-aarch64-linux-gnu-g++}
 run=${RUN:-qemu-aarch64 -L /usr/aarch64-linux-gnu}
 gtest=/usr/src/googletest/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -I.)
-sources=(ops/codecs/codec_util.cc ops/core/crc32c.cc
+sources=(ops/codecs/codec_util.cc ops/codecs/vector_target.cc ops/core/crc32c.cc
          ops/codecs/l3/host/*.cc tests/ops/codecs/l3_mutations.cc)
 
 # compile_into FOLDER COMPILER FLAGS...: one object for each source.

@@ -15,15 +15,16 @@ void Check(const ImageInfo& info, const Bytes& pixels, Noise* noise) {
       EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact);
   Window windows[3] = {{0, 0, info.height, info.width}};
   for (int i = 1; i < 3; ++i) windows[i] = RandomWindow(info, noise);
-  for (const L3Target target : L3RunnableTargets()) {
+  for (const VectorTarget target : RunnableTargets()) {
     const ScopedL3Target scoped(target);
     for (const Window& window : windows) {
       Bytes decoded;
       const Status status = DecodeExactly(file, info, window, &decoded);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(decoded == Crop(info, pixels, window))
-          << L3TargetName(target) << " " << info.height << " x " << info.width
-          << " x " << int{info.channels} << ", " << int{info.bits} << " bits";
+          << VectorTargetName(target) << " " << info.height << " x "
+          << info.width << " x " << int{info.channels} << ", " << int{info.bits}
+          << " bits";
     }
   }
 }

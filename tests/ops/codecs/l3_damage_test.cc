@@ -261,7 +261,7 @@ TEST(L3V1Test, FilesWithoutTheirEdgePatchesAreRefused) {
 TEST(L3V1Test, RowsOverEightBitsAreRefused) {
   ImageInfo info;
   Bytes pixels;
-  for (const L3Target target : L3RunnableTargets()) {
+  for (const VectorTarget target : RunnableTargets()) {
     const ScopedL3Target scoped(target);
     const Status status =
         DecodeWhole(Hex("4c4c4c2e 01000000 01000000 01 0300 0200 0200"

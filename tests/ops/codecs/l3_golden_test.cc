@@ -8,7 +8,7 @@
 namespace liquid::l3_golden_test {
 namespace {
 
-class L3GoldenTest : public testing::TestWithParam<L3Target> {
+class L3GoldenTest : public testing::TestWithParam<VectorTarget> {
  protected:
   void ExpectPixels(const std::string& file, const ImageInfo& info,
                     const Bytes& expected) {
@@ -144,19 +144,20 @@ TEST_P(L3GoldenTest, V2Sixteen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, L3GoldenTest,
-                         testing::ValuesIn(L3RunnableTargets()),
+                         testing::ValuesIn(RunnableTargets()),
                          [](const auto& info) {
-                           return std::string(L3TargetName(info.param));
+                           return std::string(VectorTargetName(info.param));
                          });
 
 TEST(L3TargetsTest, NeonRunsOnEveryAarch64AndNowhereElse) {
-  const std::vector<L3Target> targets = L3RunnableTargets();
-  EXPECT_EQ(targets.front(), L3Target::kScalar);
+  const std::vector<VectorTarget> targets = RunnableTargets();
+  EXPECT_EQ(targets.front(), VectorTarget::kScalar);
 #if defined(__aarch64__)
-  EXPECT_EQ(targets,
-            std::vector<L3Target>({L3Target::kScalar, L3Target::kNeon}));
+  EXPECT_EQ(targets, std::vector<VectorTarget>(
+                         {VectorTarget::kScalar, VectorTarget::kNeon}));
 #else
-  for (const L3Target target : targets) EXPECT_NE(target, L3Target::kNeon);
+  for (const VectorTarget target : targets)
+    EXPECT_NE(target, VectorTarget::kNeon);
 #endif
 }
 

@@ -109,8 +109,8 @@ class L3MutationTest : public testing::Test {
       std::printf(" %s %zu;", kind.c_str(), count);
     }
     std::printf(" by");
-    for (const L3Target target : L3RunnableTargets()) {
-      std::printf(" %s", L3TargetName(target));
+    for (const VectorTarget target : RunnableTargets()) {
+      std::printf(" %s", VectorTargetName(target));
     }
     std::printf("\n");
   }

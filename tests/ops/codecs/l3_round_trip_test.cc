@@ -26,7 +26,7 @@ class L3RoundTripTest : public testing::TestWithParam<Case> {
              int windows) {
     const std::string file =
         EncodeAsL3(GetParam().version, patch, info, pixels, GetParam().profile);
-    for (const L3Target target : L3RunnableTargets()) {
+    for (const VectorTarget target : RunnableTargets()) {
       const ScopedL3Target scoped(target);
       ASSERT_EQ(EncodeAsL3(GetParam().version, patch, info, pixels,
                            GetParam().profile),
@@ -36,15 +36,16 @@ class L3RoundTripTest : public testing::TestWithParam<Case> {
           DecodeExactly(file, info, {0, 0, info.height, info.width}, &decoded);
       ASSERT_TRUE(status.ok()) << status.message();
       ASSERT_TRUE(decoded == pixels)
-          << L3TargetName(target) << " " << info.height << " x " << info.width
-          << ", patch " << patch;
+          << VectorTargetName(target) << " " << info.height << " x "
+          << info.width << ", patch " << patch;
       for (int i = 0; i < windows; ++i) {
         const Window window = RandomWindow(info, &noise_);
         status = DecodeExactly(file, info, window, &decoded);
         ASSERT_TRUE(status.ok()) << status.message();
         ASSERT_TRUE(decoded == Crop(info, pixels, window))
-            << L3TargetName(target) << " y " << window.y << " x " << window.x
-            << " height " << window.height << " width " << window.width;
+            << VectorTargetName(target) << " y " << window.y << " x "
+            << window.x << " height " << window.height << " width "
+            << window.width;
       }
     }
   }
@@ -90,7 +91,7 @@ TEST_P(L3RoundTripTest, WritesNothingBesideARow) {
   const Bytes pixels = MakeContent(Content::kSlope, info, &noise_);
   const std::string file =
       EncodeAsL3(GetParam().version, 0, info, pixels, GetParam().profile);
-  for (const L3Target target : L3RunnableTargets()) {
+  for (const VectorTarget target : RunnableTargets()) {
     const ScopedL3Target scoped(target);
     const Window window = {1, 0, 69, 128};
     const size_t row_bytes = window.width * info.BytesPerPixel();

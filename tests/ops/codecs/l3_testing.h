@@ -90,19 +90,19 @@ inline Status DecodeWhole(const std::string& file, ImageInfo* info,
 inline std::string DecodeByTargets(const std::string& file,
                                    const ImageInfo& info, const Window& window,
                                    Status* status, Bytes* pixels) {
-  for (const L3Target target : L3RunnableTargets()) {
+  for (const VectorTarget target : RunnableTargets()) {
     const ScopedL3Target scoped(target);
     Bytes decoded;
     const Status found = DecodeExactly(file, info, window, &decoded);
-    if (target == L3Target::kScalar) {
+    if (target == VectorTarget::kScalar) {
       *status = found;
       *pixels = decoded;
     } else if (found.code() != status->code()) {
-      return std::string(L3TargetName(target)) + " says \"" + found.message() +
-             "\", scalar \"" + status->message() + "\"";
+      return std::string(VectorTargetName(target)) + " says \"" +
+             found.message() + "\", scalar \"" + status->message() + "\"";
     } else if (found.ok() && decoded != *pixels) {
       // Before an error a target may have written more than another.
-      return std::string(L3TargetName(target)) + " gives other pixels";
+      return std::string(VectorTargetName(target)) + " gives other pixels";
     }
   }
   return "";
