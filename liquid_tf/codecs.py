@@ -23,7 +23,7 @@ What is peculiar to a format:
 - png: a palette becomes RGB, or RGBA where it has transparent entries; a transparent
   colour of a gray or RGB image becomes an alpha channel; gray of 1, 2 or 4 bits is
   scaled to 8. Gamma and colour profiles are not applied.
-- jpeg: libjpeg-turbo's accurate mode, equal to Pillow's pixels. CMYK, 12-bit and
+- jpeg: the pixels of libjpeg-turbo's accurate mode, which are Pillow's. CMYK, 12-bit and
   lossless files are unimplemented. EXIF orientation is not applied. Rows below a window
   are not decoded.
 - webp: lossy and lossless still images, of at most 16383 pixels a side; RGBA where the

@@ -1,5 +1,6 @@
-// JPEG over libjpeg-turbo in its accurate mode: the slow integer DCT and fancy
-// upsampling, so that pixels equal those of Pillow.
+// JPEG: by a decoder of our own (baseline/) what most files are, by
+// libjpeg-turbo in its accurate mode the rest. The slow integer DCT and fancy
+// upsampling make pixels equal those of Pillow, by either.
 //
 // Decodes baseline, extended, progressive and arithmetic-coded files of 8 bits
 // with one (gray) or three components (RGB), and of no more scans than
@@ -8,11 +9,11 @@
 // only patch up (a premature end, bad Huffman codes, lost restart markers) is
 // DataLoss. The orientation of EXIF is not applied.
 //
-// A window is decoded through the library's own cropping; what lies below it is
-// neither decoded nor checked. Only a progressive file that lacks scans is
-// decoded from its top and in its full width, because the library smooths it
-// (do_block_smoothing, as Pillow has it; how depends on the library's version).
-// Encoding is 4:4:4 with optimal Huffman tables.
+// What lies below a window is neither decoded nor checked. The library crops by
+// itself. Only a progressive file that lacks scans it decodes from the top and
+// in its full width, because it smooths such a file (do_block_smoothing, as
+// Pillow has it; how depends on the library's version). Encoding is 4:4:4 with
+// optimal Huffman tables.
 #ifndef LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 #define LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 
@@ -28,6 +29,10 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride);
+// As DecodeJpeg, by libjpeg-turbo alone: the judge of the other.
+Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
+                           const ImageInfo& expected, const Window& window,
+                           uint8_t* out, size_t row_stride);
 // At 1/`denominator` of the size, as DecodeDraft has it.
 Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
                        const ImageInfo& expected, uint32_t denominator,

@@ -2,6 +2,8 @@
 #include <cstring>
 
 #include "ops/codecs/codec_util.h"
+#include "ops/codecs/jpeg/baseline/baseline_decode.h"
+#include "ops/codecs/jpeg/baseline/baseline_targets.h"
 #include "ops/codecs/jpeg/jpeg_codec.h"
 #include "ops/codecs/jpeg/jpeg_errors.h"
 #include "ops/codecs/jpeg/jpeg_library.h"
@@ -175,9 +177,21 @@ Status Reader::DecodeWindow(const Window& window, uint8_t* out,
   return ReadWindow(window, first_column, row_buffer.get(), out, row_stride);
 }
 
+// Whether our own decoder takes the file, by its header, and within `limits`.
+bool IsBaseline(ByteSpan bytes, const DecodeLimits& limits,
+                BaselineHeader* header) {
+  return HasBaselineVectors() && ReadBaselineHeader(bytes, header) &&
+         CheckImageSize("jpeg", header->height, header->width, limits).ok();
+}
+
 }  // namespace
 
 Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info) {
+  BaselineHeader header;
+  if (IsBaseline(bytes, limits, &header)) {
+    *info = BaselineInfo(header);
+    return OkStatus();
+  }
   Reader reader;
   LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
   *info = reader.info();
@@ -187,6 +201,20 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info) {
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride) {
+  BaselineHeader header;
+  if (IsBaseline(bytes, limits, &header)) {
+    LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", BaselineInfo(header), expected,
+                                        window, row_stride));
+    if (DecodeBaseline(bytes, header, window, out, row_stride)) {
+      return OkStatus();
+    }
+  }
+  return DecodeJpegByLibrary(bytes, limits, expected, window, out, row_stride);
+}
+
+Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
+                           const ImageInfo& expected, const Window& window,
+                           uint8_t* out, size_t row_stride) {
   Reader reader;
   LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
   LIQUID_RETURN_IF_ERROR(

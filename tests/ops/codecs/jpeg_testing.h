@@ -23,6 +23,8 @@ struct JpegKind {
   bool progressive = false;
   bool arithmetic = false;
   int restart_interval = 0;
+  int quality = 85;
+  bool optimize = false;  // Huffman tables of its own
 };
 
 inline void PrintTo(const JpegKind& kind, std::ostream* out) {
@@ -46,11 +48,12 @@ inline std::string WriteJpeg(const JpegKind& kind, const ImageInfo& info,
                            : info.channels == 1 ? JCS_GRAYSCALE
                                                 : JCS_RGB;
   jpeg_set_defaults(&library);
-  jpeg_set_quality(&library, 85, TRUE);
+  jpeg_set_quality(&library, kind.quality, TRUE);
   library.comp_info[0].h_samp_factor = kind.h_samp;
   library.comp_info[0].v_samp_factor = kind.v_samp;
   library.restart_interval = static_cast<unsigned>(kind.restart_interval);
   library.arith_code = kind.arithmetic ? TRUE : FALSE;
+  library.optimize_coding = kind.optimize ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&library);
   jpeg_start_compress(&library, TRUE);
   while (library.next_scanline < library.image_height) {

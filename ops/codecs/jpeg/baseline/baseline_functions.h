@@ -1,0 +1,73 @@
+// From a scan to pixels: what each set of instructions has of its own.
+#ifndef LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_FUNCTIONS_H_
+#define LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_FUNCTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/codecs/jpeg/baseline/baseline_blocks.h"
+
+namespace liquid {
+
+// Functions that work on a row may write up to kRowRoom bytes past what they
+// were asked for, and read as many, except where they write pixels.
+inline constexpr size_t kRowRoom = 64;
+
+struct BaselineFunctions {
+  // Decodes `count` MCUs. `dc` has the DC of each component's last block. False
+  // for what libjpeg-turbo would warn of, and for what no encoder writes.
+  bool (*decode)(const Mcus& mcus, uint32_t count, BaselineScan* scan,
+                 int32_t* dc);
+  // The inverse DCT of `count` blocks of 64 coefficients, one behind the other,
+  // into samples side by side, rows `stride` apart. Returns whether any
+  // coefficient of a block's first row is so large that libjpeg-turbo's own
+  // ways differ; then samples mean nothing.
+  bool (*invert)(const int16_t* blocks, const uint16_t* quantization,
+                 size_t count, uint8_t* out, size_t stride);
+  // Twice as many samples. `in` has a sample more at either side.
+  void (*widen)(const uint8_t* in, size_t count, uint8_t* out);
+  // The same of a row between two: `near` counts three times `far`.
+  void (*widen_between)(const uint8_t* near, const uint8_t* far, size_t count,
+                        uint8_t* out);
+  // As many samples between two rows. `bias` is 1 above `near` and 2 below.
+  void (*between)(const uint8_t* near, const uint8_t* far, uint32_t bias,
+                  size_t count, uint8_t* out);
+  // RGB, 3 * count bytes and not one more.
+  void (*to_rgb)(const uint8_t* y, const uint8_t* cb, const uint8_t* cr,
+                 size_t count, uint8_t* out);
+};
+
+extern const BaselineFunctions kBaselineScalar;
+#if defined(__x86_64__)
+extern const BaselineFunctions kBaselineAvx2;
+extern const BaselineFunctions kBaselineAvx512;
+#endif
+
+// First row's coefficients of this magnitude differ; see `invert`.
+inline constexpr int32_t kLargeCoefficient = 8192;
+
+// The constants of the slow integer DCT, in 13 bits.
+inline constexpr int kDctBits = 13;
+inline constexpr int kFirstPassBits = 2;
+inline constexpr int32_t kFix0_298631336 = 2446;
+inline constexpr int32_t kFix0_390180644 = 3196;
+inline constexpr int32_t kFix0_541196100 = 4433;
+inline constexpr int32_t kFix0_765366865 = 6270;
+inline constexpr int32_t kFix0_899976223 = 7373;
+inline constexpr int32_t kFix1_175875602 = 9633;
+inline constexpr int32_t kFix1_501321110 = 12299;
+inline constexpr int32_t kFix1_847759065 = 15137;
+inline constexpr int32_t kFix1_961570560 = 16069;
+inline constexpr int32_t kFix2_053119869 = 16819;
+inline constexpr int32_t kFix2_562915447 = 20995;
+inline constexpr int32_t kFix3_072711026 = 25172;
+
+// Of the colours, in 16 bits.
+inline constexpr int32_t kRedOfCr = 91881;    // 1.402
+inline constexpr int32_t kBlueOfCb = 116130;  // 1.772
+inline constexpr int32_t kGreenOfCr = 46802;  // 0.71414
+inline constexpr int32_t kGreenOfCb = 22554;  // 0.34414
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_FUNCTIONS_H_

@@ -1,0 +1,118 @@
+#include "ops/codecs/jpeg/baseline/baseline_huffman.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace liquid {
+namespace {
+
+constexpr uint32_t kEntries = 1 << kPairBits;
+
+// Fills the entries of a code of `bits` bits that means a value of `size` bits
+// behind `run` zeros.
+void FillValue(uint32_t code, uint32_t bits, uint32_t run, uint32_t size,
+               PairEntry* entries) {
+  PairEntry entry = {};
+  entry.bits = static_cast<uint8_t>(bits + size);
+  entry.offset = static_cast<uint8_t>(run);
+  entry.advance = static_cast<uint8_t>(run + 1);
+  const uint32_t room = kPairBits - bits;
+  PairEntry* at = entries + (code << room);
+  if (size == 0) {
+    std::fill_n(at, size_t{1} << room, entry);
+    return;
+  }
+  // The first bit of a value is its sign: an entry holds that at least.
+  if (room == 0) return;
+  const uint32_t known = std::min(room, size);
+  const uint32_t missing = size - known;
+  entry.missing = static_cast<uint8_t>(missing);
+  const uint32_t same = uint32_t{1} << (room - known);
+  for (uint32_t value = 0; value < uint32_t{1} << known; ++value) {
+    const bool negative = value >> (known - 1) == 0;
+    entry.first =
+        static_cast<int16_t>(static_cast<int32_t>(value << missing) -
+                             (negative ? (int32_t{1} << size) - 1 : 0));
+    at = std::fill_n(at, same, entry);
+  }
+}
+
+void FillSymbol(uint32_t code, uint32_t bits, uint8_t symbol, bool dc,
+                PairEntry* entries) {
+  const uint32_t run = dc ? 0 : symbol >> 4, size = dc ? symbol : symbol & 15;
+  if (dc || size > 0 || run == 15) {
+    FillValue(code, bits, run, size, entries);
+  } else if (run == 0) {
+    PairEntry entry = {};
+    entry.bits = static_cast<uint8_t>(bits);
+    entry.advance = kBlockEnd;
+    const uint32_t room = kPairBits - bits;
+    std::fill_n(entries + (code << room), size_t{1} << room, entry);
+  }
+}
+
+bool BuildSingles(const BaselineHuffman& table, bool dc, HuffmanPair* pair) {
+  if (!BuildHuffmanCodes(table, dc, &pair->codes)) return false;
+  std::memset(pair->entries, 0, sizeof(pair->entries));
+  uint32_t code = 0;
+  const uint8_t* symbol = table.symbols;
+  for (uint32_t bits = 1; bits <= kPairBits; ++bits, code <<= 1) {
+    for (uint32_t i = 0; i < table.counts[bits - 1]; ++i) {
+      FillSymbol(code++, bits, *symbol++, dc, pair->entries);
+    }
+  }
+  return true;
+}
+
+// Adds a second value to the entries that leave room for one.
+void AddSeconds(const PairEntry* singles, PairEntry* entries) {
+  for (uint32_t i = 0; i < kEntries; ++i) {
+    PairEntry* entry = &entries[i];
+    if (entry->bits == 0 || entry->bits >= kPairBits ||
+        entry->advance >= kBlockEnd) {
+      continue;
+    }
+    const PairEntry& next = singles[(i << entry->bits) & (kEntries - 1)];
+    if (next.bits == 0 || entry->bits + next.bits > kPairBits) continue;
+    entry->bits = static_cast<uint8_t>(entry->bits + next.bits);
+    entry->advance = static_cast<uint8_t>(entry->advance + next.advance);
+    entry->second = next.first;
+  }
+}
+
+}  // namespace
+
+bool BuildHuffmanCodes(const BaselineHuffman& table, bool dc,
+                       HuffmanCodes* codes) {
+  uint32_t code = 0, index = 0;
+  codes->symbols = table.symbols;
+  for (uint32_t bits = 1; bits <= 16; ++bits, code <<= 1) {
+    const uint32_t count = table.counts[bits - 1];
+    codes->delta[bits] =
+        static_cast<int32_t>(index) - static_cast<int32_t>(code);
+    code += count;
+    index += count;
+    // No code is all ones.
+    if (count > 0 && code >= uint32_t{1} << bits) return false;
+    codes->end[bits] = count > 0 ? code << (16 - bits) : 0;
+  }
+  for (uint32_t i = 0; dc && i < index; ++i) {
+    if (table.symbols[i] > 15) return false;
+  }
+  return true;
+}
+
+bool BuildHuffmanPairs(const BaselineHuffman& dc_table,
+                       const BaselineHuffman& ac_table, HuffmanPair* dc,
+                       HuffmanPair* ac) {
+  if (!BuildSingles(dc_table, true, dc) || !BuildSingles(ac_table, false, ac)) {
+    return false;
+  }
+  PairEntry singles[kEntries];
+  std::memcpy(singles, ac->entries, sizeof(singles));
+  AddSeconds(singles, dc->entries);
+  AddSeconds(singles, ac->entries);
+  return true;
+}
+
+}  // namespace liquid

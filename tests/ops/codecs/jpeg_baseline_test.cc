@@ -1,0 +1,247 @@
+// The JPEG decoder of our own against libjpeg-turbo. LIQUID_TEST_CASES=10000 in
+// the environment (bazel test --test_env=LIQUID_TEST_CASES) makes as many cases
+// of each kind.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ops/codecs/jpeg/baseline/baseline_decode.h"
+#include "ops/codecs/jpeg/baseline/baseline_targets.h"
+#include "ops/codecs/jpeg/jpeg_codec.h"
+#include "tests/ops/codecs/jpeg_testing.h"
+
+namespace liquid::jpeg_baseline_test {
+namespace {
+
+int Cases(int few) {
+  const char* cases = std::getenv("LIQUID_TEST_CASES");
+  return cases == nullptr ? few : std::atoi(cases);
+}
+
+// Decodes bytes that end where an allocation does, with every vector set.
+bool DecodeOwn(const std::string& file, const Window& window, Bytes* pixels) {
+  const Bytes copy(file.begin(), file.end());
+  const ByteSpan bytes(copy.data(), copy.size());
+  BaselineHeader header;
+  if (!ReadBaselineHeader(bytes, &header)) return false;
+  const size_t row_bytes = size_t{window.width} * header.components;
+  bool decodes = false;
+  for (const VectorTarget target : RunnableTargets()) {
+    const ScopedBaselineTarget scoped(target);
+    Bytes found(window.height * row_bytes, 0xA5);
+    const bool now =
+        DecodeBaseline(bytes, header, window, found.data(), row_bytes);
+    if (target == VectorTarget::kScalar) {
+      decodes = now;
+      *pixels = found;
+      continue;
+    }
+    EXPECT_EQ(now, decodes) << VectorTargetName(target);
+    if (now && decodes) EXPECT_EQ(found, *pixels) << VectorTargetName(target);
+  }
+  return decodes;
+}
+
+Status DecodeByLibrary(const std::string& file, const ImageInfo& info,
+                       const Window& window, Bytes* pixels) {
+  const size_t row_bytes = window.width * info.BytesPerPixel();
+  pixels->assign(window.height * row_bytes, 0x5A);
+  return DecodeJpegByLibrary(SpanIn(file), DecodeLimits(), info, window,
+                             pixels->data(), row_bytes);
+}
+
+void ExpectLibrarysPixels(const std::string& file, const ImageInfo& info,
+                          Noise* noise) {
+  const Window whole = {0, 0, info.height, info.width};
+  Bytes expected, pixels;
+  Status status = DecodeByLibrary(file, info, whole, &expected);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_TRUE(DecodeOwn(file, whole, &pixels));
+  ASSERT_EQ(pixels, expected);
+  for (int i = 0; i < 6; ++i) {
+    const Window window = RandomWindow(info, noise);
+    ASSERT_TRUE(DecodeOwn(file, window, &pixels));
+    ASSERT_EQ(pixels, Crop(info, expected, window))
+        << "y " << window.y << ", x " << window.x << ", " << window.height
+        << " x " << window.width;
+  }
+}
+
+class JpegBaselineTest : public testing::TestWithParam<JpegKind> {};
+
+TEST_P(JpegBaselineTest, GivesTheLibrarysPixels) {
+  Noise noise(11);
+  const int cases = Cases(60);
+  for (int i = 0; i < cases; ++i) {
+    JpegKind kind = GetParam();
+    kind.quality = 1 + static_cast<int>(noise.Below(100));
+    kind.optimize = noise.Below(2) == 0;
+    const uint32_t limit = i % 20 == 0 ? 200 : 60;
+    // Of two columns of chroma or fewer, the library makes no slope.
+    const uint32_t least = kind.h_samp > 1 ? 2 * kind.h_samp + 1 : 1;
+    const ImageInfo info =
+        Info(1 + noise.Below(limit), least + noise.Below(limit), kind.channels);
+    const uint32_t levels[] = {0, 8, 60, 255};
+    const std::string file = WriteJpeg(
+        kind, info, MakePixels(info, noise.Next(), levels[noise.Below(4)]));
+    SCOPED_TRACE(std::to_string(info.height) + " x " +
+                 std::to_string(info.width) + ", quality " +
+                 std::to_string(kind.quality));
+    ExpectLibrarysPixels(file, info, &noise);
+    if (HasFailure()) return;
+  }
+}
+
+constexpr JpegKind kKinds[] = {
+    {"Gray", 1, 1, 1},
+    {"GrayOfFour", 1, 2, 2},
+    {"S444", 3, 1, 1},
+    {"S422", 3, 2, 1},
+    {"S420", 3, 2, 2},
+    {"S440", 3, 1, 2},
+    {"S411", 3, 4, 1},
+    {"GrayRestarts", 1, 1, 1, false, false, 1},
+    {"S420Restarts", 3, 2, 2, false, false, 3},
+    {"S444Restarts", 3, 1, 1, false, false, 5},
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, JpegBaselineTest, testing::ValuesIn(kKinds),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(JpegBaselineTest, LeavesOtherKindsToTheLibrary) {
+  int left = 0;
+  for (const JpegKind& kind : kJpegKinds) {
+    const ImageInfo info = Info(20, 30, kind.channels);
+    const std::string file = WriteJpeg(kind, info, MakePixels(info, 3));
+    Bytes pixels;
+    const bool own = !kind.progressive && !kind.arithmetic &&
+                     kind.h_samp * kind.v_samp <= 4 && kind.v_samp <= 2;
+    EXPECT_EQ(DecodeOwn(file, {0, 0, 20, 30}, &pixels), own) << kind.name;
+    left += !own;
+  }
+  EXPECT_GT(left, 3);
+  const ImageInfo narrow = Info(20, 4, 3);
+  Bytes pixels;
+  EXPECT_FALSE(
+      DecodeOwn(WriteJpeg({"", 3, 2, 2}, narrow, MakePixels(narrow, 3)),
+                {0, 0, 20, 4}, &pixels));
+}
+
+// A scan that ends, or goes wrong, is the library's to judge; whatever our own
+// decoder takes, the library takes, and to the same pixels.
+TEST(JpegBaselineTest, TakesNothingThatTheLibraryRefuses) {
+  Noise noise(5);
+  int taken = 0, refused = 0;
+  for (const JpegKind& kind : kKinds) {
+    const ImageInfo info = Info(40, 50, kind.channels);
+    const std::string file = WriteJpeg(kind, info, MakePixels(info, 4, 60));
+    const int cases = Cases(60);
+    for (int i = 0; i < cases; ++i) {
+      std::string damaged = file;
+      const uint32_t at = noise.Below(static_cast<uint32_t>(file.size()));
+      if (i % 4 == 0) {
+        damaged.resize(at);
+      } else if (i % 4 == 1) {
+        damaged.erase(at, 1 + noise.Below(4));
+      } else {
+        damaged[at] = static_cast<char>(noise.Next());
+      }
+      ImageInfo found;
+      if (!Peek(Format::kJpeg, SpanIn(damaged), DecodeLimits(), &found).ok() ||
+          found.PixelBytes() > 1 << 20) {
+        continue;
+      }
+      const Window whole = {0, 0, found.height, found.width};
+      Bytes pixels, expected;
+      if (!DecodeOwn(damaged, whole, &pixels)) {
+        ++refused;
+        continue;
+      }
+      ++taken;
+      const Status status = DecodeByLibrary(damaged, found, whole, &expected);
+      ASSERT_TRUE(status.ok()) << kind.name << ": " << status.message();
+#if defined(__x86_64__)
+      // Of coefficients that no encoder writes, the library's way differs from
+      // one kind of processor to another.
+      ASSERT_EQ(pixels, expected) << kind.name;
+#endif
+    }
+  }
+  EXPECT_GT(taken, 10);
+  EXPECT_GT(refused, 10);
+}
+
+#if defined(__x86_64__)
+// Writes coefficients of any size that the format holds.
+std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
+  jpeg_compress_struct library;
+  jpeg_error_mgr errors;
+  library.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&library);
+  unsigned char* buffer = nullptr;
+  unsigned long size = 0;  // NOLINT: the library's type
+  jpeg_mem_dest(&library, &buffer, &size);
+  library.image_width = info.width;
+  library.image_height = info.height;
+  library.input_components = info.channels;
+  library.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&library);
+  jpeg_set_colorspace(&library, JCS_YCbCr);
+  jpeg_set_quality(&library, 1 + static_cast<int>(noise->Below(60)), TRUE);
+  library.optimize_coding = TRUE;
+  jvirt_barray_ptr arrays[3];
+  for (int c = 0; c < 3; ++c) {
+    const int factor = c == 0 ? 2 : 1;
+    library.comp_info[c].h_samp_factor = factor;
+    library.comp_info[c].v_samp_factor = factor;
+    arrays[c] = library.mem->request_virt_barray(
+        reinterpret_cast<j_common_ptr>(&library), JPOOL_IMAGE, TRUE,
+        factor * ((info.width + 15) / 16), factor * ((info.height + 15) / 16),
+        factor);
+  }
+  jpeg_write_coefficients(&library, arrays);
+  for (int c = 0; c < 3; ++c) {
+    const uint32_t factor = c == 0 ? 2 : 1;
+    for (uint32_t y = 0; y < factor * ((info.height + 15) / 16); ++y) {
+      JBLOCKARRAY row = library.mem->access_virt_barray(
+          reinterpret_cast<j_common_ptr>(&library), arrays[c], y, 1, TRUE);
+      for (uint32_t x = 0; x < factor * ((info.width + 15) / 16); ++x) {
+        for (int k = 1; k < DCTSIZE2; ++k) {
+          const uint32_t bound = 1u << noise->Below(10);
+          row[0][x][k] = static_cast<JCOEF>(
+              noise->Below(4) == 0 ? noise->Below(2 * bound) - bound : 0);
+        }
+      }
+    }
+  }
+  jpeg_finish_compress(&library);
+  std::string file(reinterpret_cast<char*>(buffer), size);
+  jpeg_destroy_compress(&library);
+  std::free(buffer);
+  return file;
+}
+
+TEST(JpegBaselineTest, LargeCoefficientsWrapAsTheLibrarysDo) {
+  Noise noise(9);
+  int taken = 0;
+  const int cases = Cases(200);
+  for (int i = 0; i < cases; ++i) {
+    const ImageInfo info = Info(16, 32, 3);
+    const std::string file = WriteCoefficients(&noise, info);
+    const Window whole = {0, 0, info.height, info.width};
+    Bytes pixels, expected;
+    ASSERT_TRUE(DecodeByLibrary(file, info, whole, &expected).ok());
+    if (!DecodeOwn(file, whole, &pixels)) continue;
+    ++taken;
+    ASSERT_EQ(pixels, expected) << i;
+  }
+  EXPECT_GT(taken, cases / 20);
+}
+#endif
+
+}  // namespace
+}  // namespace liquid::jpeg_baseline_test
