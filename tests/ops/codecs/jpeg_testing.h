@@ -11,6 +11,9 @@
 #include <ostream>
 #include <string>
 
+#include "ops/codecs/jpeg/baseline/baseline_decode.h"
+#include "ops/codecs/jpeg/baseline/baseline_targets.h"
+#include "ops/codecs/jpeg/jpeg_codec.h"
 #include "tests/ops/codecs/codec_testing.h"
 
 namespace liquid {
@@ -85,6 +88,57 @@ inline const JpegKind kJpegKinds[] = {
     {"S420Restarts", 3, 2, 2, false, false, 3},
     {"S444Restarts", 3, 1, 1, false, false, 5},
 };
+
+// The kinds that the decoder of our own takes.
+inline const JpegKind kBaselineKinds[] = {
+    {"Gray", 1, 1, 1},
+    {"GrayOfFour", 1, 2, 2},
+    {"S444", 3, 1, 1},
+    {"S422", 3, 2, 1},
+    {"S420", 3, 2, 2},
+    {"S440", 3, 1, 2},
+    {"S411", 3, 4, 1},
+    {"GrayRestarts", 1, 1, 1, false, false, 1},
+    {"S420Restarts", 3, 2, 2, false, false, 3},
+    {"S444Restarts", 3, 1, 1, false, false, 5},
+};
+
+// Decodes bytes that end where an allocation does by the decoder of our own,
+// with every vector set. Returns how one differs from the scalar one, or
+// nothing; `*decodes` is false for a file that is the library's.
+inline std::string DecodeOwn(const std::string& file, const Window& window,
+                             bool* decodes, Bytes* pixels) {
+  const Bytes copy(file.begin(), file.end());
+  const ByteSpan bytes(copy.data(), copy.size());
+  BaselineHeader header;
+  *decodes = false;
+  if (!ReadBaselineHeader(bytes, &header)) return "";
+  const size_t row_bytes = size_t{window.width} * header.components;
+  for (const VectorTarget target : RunnableTargets()) {
+    const ScopedBaselineTarget scoped(target);
+    Bytes found(window.height * row_bytes, 0xA5);
+    const bool now =
+        DecodeBaseline(bytes, header, window, found.data(), row_bytes);
+    if (target == VectorTarget::kScalar) {
+      *decodes = now;
+      *pixels = found;
+    } else if (now != *decodes) {
+      return std::string(VectorTargetName(target)) +
+             " differs in what it takes";
+    } else if (now && found != *pixels) {
+      return std::string(VectorTargetName(target)) + " gives other pixels";
+    }
+  }
+  return "";
+}
+
+inline Status DecodeByLibrary(const std::string& file, const ImageInfo& info,
+                              const Window& window, Bytes* pixels) {
+  const size_t row_bytes = window.width * info.BytesPerPixel();
+  pixels->assign(window.height * row_bytes, 0x5A);
+  return DecodeJpegByLibrary(SpanIn(file), DecodeLimits(), info, window,
+                             pixels->data(), row_bytes);
+}
 
 }  // namespace liquid
 
