@@ -12,8 +12,7 @@ namespace liquid {
 
 // A block of each MCU, and where its coefficients go.
 struct McuBlock {
-  const HuffmanPair* dc;
-  const HuffmanPair* ac;
+  const HuffmanTables* tables;
   uint32_t component;
   // The block of the first MCU, of 64 coefficients in rows; one more is written
   // to. The next MCU's is `step` coefficients further on.

@@ -68,7 +68,7 @@ class Decoder {
   Plane planes_[3];
   Buffer memory_;
   uint8_t* wide_[2] = {};  // rows of chroma as wide as luma
-  std::unique_ptr<HuffmanPair[]> tables_;
+  std::unique_ptr<HuffmanTables[]> tables_;
   Mcus inside_ = {}, outside_ = {};
   int16_t scratch_[kBlockSize + 1];
 
@@ -155,29 +155,27 @@ bool Decoder::Allocate() {
 }
 
 bool Decoder::BuildTables() {
-  tables_.reset(new (std::nothrow) HuffmanPair[2 * header_.components]);
+  const uint32_t components = header_.components;
+  tables_.reset(new (std::nothrow) HuffmanTables[components]);
   if (tables_ == nullptr) return false;
-  for (uint32_t c = 0; c < header_.components; ++c) {
+  for (uint32_t c = 0; c < components; ++c) {
     const BaselineComponent& component = header_.component[c];
-    HuffmanPair* dc = &tables_[2 * c];
-    HuffmanPair* ac = dc + 1;
-    const BaselineComponent* before = c == 0 ? nullptr : &component - 1;
-    if (before != nullptr && before->dc == component.dc &&
-        before->ac == component.ac) {
-      dc -= 2;
-      ac -= 2;
-    } else if (!BuildHuffmanPairs(header_.dc[component.dc],
-                                  header_.ac[component.ac], dc, ac)) {
+    const HuffmanTables* tables = &tables_[c];
+    if (c > 0 && component.dc == header_.component[c - 1].dc &&
+        component.ac == header_.component[c - 1].ac) {
+      tables = outside_.blocks[outside_.count - 1].tables;
+    } else if (!BuildHuffmanTables(header_.dc[component.dc],
+                                   header_.ac[component.ac], &tables_[c])) {
       return false;
     }
     const Plane& plane = planes_[c];
     for (uint32_t by = 0; by < plane.v; ++by) {
       for (uint32_t bx = 0; bx < plane.h; ++bx) {
         inside_.blocks[inside_.count++] = {
-            dc, ac, c,
+            tables, c,
             plane.coefficients + by * plane.row_coefficients + bx * kBlockSize,
             size_t{plane.h} * kBlockSize};
-        outside_.blocks[outside_.count++] = {dc, ac, c, scratch_, 0};
+        outside_.blocks[outside_.count++] = {tables, c, scratch_, 0};
       }
     }
   }

@@ -8,15 +8,18 @@
 
 namespace liquid {
 
-inline constexpr uint32_t kPairBits = 11;
+// Bits that a look-up takes. More of them find more pairs, and a table that
+// leaves the processor's first cache sooner.
+inline constexpr uint32_t kPairBits = 10;
+inline constexpr uint32_t kDcPairBits = 8;  // at the start of a block
 // What the end of a block adds to the place of the next coefficient: more than
 // a block has, so that the end ends the loop, and that it shows.
 inline constexpr uint32_t kBlockEnd = 128;
 
-// What the next 11 bits mean: one or two values, each behind a run of zeros. An
+// What the next bits mean: one or two values, each behind a run of zeros. An
 // end of a block is a value of no place.
 struct PairEntry {
-  uint8_t bits;     // of all of it; 0: no code of at most 11 bits, or too odd
+  uint8_t bits;     // of all of it; 0: the code is longer, or odd
   uint8_t offset;   // of the first value from the next place
   uint8_t advance;  // of the place; the second value is just before that
   uint8_t missing;  // low bits of the first value that are still to be added
@@ -29,23 +32,21 @@ struct HuffmanCodes {
   // is none. code + delta[n], of n bits, is the symbol's index.
   uint32_t end[17];
   int32_t delta[17];
+  // Codes of fewer bits than a look-up takes lie below this one.
+  uint32_t short_end;
   const uint8_t* symbols;
 };
 
-struct HuffmanPair {
-  HuffmanCodes codes;
-  PairEntry entries[1 << kPairBits];
+// What a component's blocks are decoded with.
+struct HuffmanTables {
+  HuffmanCodes dc_codes, ac_codes;
+  PairEntry dc[1 << kDcPairBits];
+  PairEntry ac[1 << kPairBits];
 };
 
-// False where libjpeg-turbo refuses the table.
-bool BuildHuffmanCodes(const BaselineHuffman& table, bool dc,
-                       HuffmanCodes* codes);
-
-// Makes the tables of a component: `ac` for what follows a coefficient of AC,
-// `dc` for a block's start.
-bool BuildHuffmanPairs(const BaselineHuffman& dc_table,
-                       const BaselineHuffman& ac_table, HuffmanPair* dc,
-                       HuffmanPair* ac);
+// False where libjpeg-turbo refuses a table.
+bool BuildHuffmanTables(const BaselineHuffman& dc, const BaselineHuffman& ac,
+                        HuffmanTables* tables);
 
 }  // namespace liquid
 
