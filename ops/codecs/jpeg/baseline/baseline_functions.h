@@ -9,8 +9,8 @@
 
 namespace liquid {
 
-// Functions that work on a row may write up to kRowRoom bytes past what they
-// were asked for, and read as many, except where they write pixels.
+// Functions that read or write a row of samples may do so for up to kRowRoom
+// bytes past what they were asked for.
 inline constexpr size_t kRowRoom = 64;
 
 struct BaselineFunctions {
@@ -41,6 +41,8 @@ extern const BaselineFunctions kBaselineScalar;
 #if defined(__x86_64__)
 extern const BaselineFunctions kBaselineAvx2;
 extern const BaselineFunctions kBaselineAvx512;
+#elif defined(__aarch64__)
+extern const BaselineFunctions kBaselineNeon;
 #endif
 
 // First row's coefficients of this magnitude differ; see `invert`.

@@ -5,21 +5,8 @@
 namespace liquid {
 namespace {
 
-const BaselineFunctions* FunctionsOf(VectorTarget target) {
-  switch (target) {
-#if defined(__x86_64__)
-    case VectorTarget::kAvx2:
-      return &kBaselineAvx2;
-    case VectorTarget::kAvx512:
-      return &kBaselineAvx512;
-#endif
-    default:
-      return &kBaselineScalar;
-  }
-}
-
 const BaselineFunctions* Widest() {
-  return FunctionsOf(RunnableTargets().back());
+  return &BaselineFunctionsOf(RunnableTargets().back());
 }
 
 std::atomic<const BaselineFunctions*>& Current() {
@@ -28,6 +15,22 @@ std::atomic<const BaselineFunctions*>& Current() {
 }
 
 }  // namespace
+
+const BaselineFunctions& BaselineFunctionsOf(VectorTarget target) {
+  switch (target) {
+#if defined(__x86_64__)
+    case VectorTarget::kAvx2:
+      return kBaselineAvx2;
+    case VectorTarget::kAvx512:
+      return kBaselineAvx512;
+#elif defined(__aarch64__)
+    case VectorTarget::kNeon:
+      return kBaselineNeon;
+#endif
+    default:
+      return kBaselineScalar;
+  }
+}
 
 bool HasBaselineVectors() {
   static const bool has = Widest() != &kBaselineScalar;
@@ -39,7 +42,7 @@ const BaselineFunctions& CurrentBaselineFunctions() {
 }
 
 ScopedBaselineTarget::ScopedBaselineTarget(VectorTarget target)
-    : previous_(Current().exchange(FunctionsOf(target))) {}
+    : previous_(Current().exchange(&BaselineFunctionsOf(target))) {}
 
 ScopedBaselineTarget::~ScopedBaselineTarget() { Current().store(previous_); }
 

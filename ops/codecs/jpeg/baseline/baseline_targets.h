@@ -14,6 +14,9 @@ bool HasBaselineVectors();
 
 const BaselineFunctions& CurrentBaselineFunctions();
 
+// Those of a target, which must be runnable.
+const BaselineFunctions& BaselineFunctionsOf(VectorTarget target);
+
 // As ScopedL3Target.
 class ScopedBaselineTarget {
  public:

@@ -1,28 +1,29 @@
 #!/bin/bash
-# Builds L3 for AArch64 and runs its tests there, in an emulator where this
-# machine is of another kind. From the root of the checkout:
+# Builds L3 and the vectors of our JPEG decoder for AArch64 and runs their tests
+# there, in an emulator where this machine is of another kind. From the root of the checkout:
 #
-#   tests/ops/codecs/l3_aarch64.sh [--compile_only] [FOLDER]
+#   tests/ops/codecs/codecs_aarch64.sh [--compile_only] [FOLDER]
 #
-# FOLDER (build/l3_aarch64) takes the programs. CXX is a compiler for AArch64;
+# FOLDER (build/codecs_aarch64) takes the programs. CXX is a compiler for AArch64;
 # RUN is what runs its programs. On Debian: g++-aarch64-linux-gnu, qemu-user,
 # and googletest for GoogleTest's sources.
 #
 # The tests compare NEON with the scalar reference on random, hostile and
-# golden images; then files written here and there are compared byte by byte.
+# golden images; then L3's files written here and there are compared byte by byte.
 set -euo pipefail
 compile_only=false
 if [[ ${1:-} == --compile_only ]]; then
   compile_only=true
   shift
 fi
-folder=${1:-build/l3_aarch64}
+folder=${1:-build/codecs_aarch64}
 cxx=${CXX:-aarch64-linux-gnu-g++}
 run=${RUN:-qemu-aarch64 -L /usr/aarch64-linux-gnu}
 gtest=/usr/src/googletest/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -I.)
 sources=(ops/codecs/codec_util.cc ops/codecs/vector_target.cc ops/core/crc32c.cc
-         ops/codecs/l3/host/*.cc tests/ops/codecs/l3_mutations.cc)
+         ops/codecs/l3/host/*.cc tests/ops/codecs/l3_mutations.cc
+         ops/codecs/jpeg/baseline/*.cc)
 
 # compile_into FOLDER COMPILER FLAGS...: one object for each source.
 compile_into() {
@@ -43,6 +44,7 @@ compile_into "$folder/objects" "$cxx" -O2
 "$cxx" -std=c++17 -O1 -I"$gtest" -I"$gtest/include" -c "$gtest/src/gtest-all.cc" \
   -o "$folder/gtest.o"
 for test in ops/core/crc32c_test ops/codecs/l3_{golden,round_trip,compact,damage}_test \
+  ops/codecs/jpeg_functions_test \
   fuzz/l3_fuzz_smoke_test; do
   program=$folder/$(basename "$test")
   "$cxx" "${flags[@]}" -O1 -isystem "$gtest/include" "tests/$test.cc" \
@@ -63,4 +65,4 @@ for side in objects native; do
   if [[ $side == native ]]; then "${seeds[@]}"; else $run "${seeds[@]}"; fi
 done
 diff -r "$folder"/written_{objects,native}
-echo "l3 on AArch64: every test passed, and the files are the same"
+echo "codecs on AArch64: every test passed, and the files are the same"
