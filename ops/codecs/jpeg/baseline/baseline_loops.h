@@ -6,20 +6,21 @@
 // each in a part of 8 lanes; what is not said to be otherwise stays inside such
 // a part.
 //
-//   Load(p), Store(p, v)         kLanes int16 in a row
-//   LoadRows(p)                  8 int16 from each of kBlocks, 64 apart
-//   LoadBytes(p)                 kLanes bytes as int16
-//   StoreBytes(p, v)             the reverse, of numbers up to 255
-//   StoreRows(p, stride, v)      a part has 8 bytes of one row and 8 of the
-//   next Interleave3(r, g, b, p)      3 * kLanes bytes of kLanes int16 each,
-//   clamped Set(a), SetPair(a, b)        in all lanes; a in even lanes and b in
-//   odd ones Add, Sub, Mul, MulHigh, Or, Xor, Abs, Max     of 16 bits Up<n>,
-//   Down<n>, DownUnsigned<n>               shifts of 16 bits Add32, Sub32,
-//   Down32<n>, Set32                of 32 bits MulPairs(a, b) sums of two
-//   products each, of 32 bits Low16, High16, Low32, High32, Low64, High64,
-//   Low8, High8   interleave Narrow32(a, b), Narrow16(a, b) saturate First(v),
-//   WithoutFirst(v)    a part's first lane in all its lanes; 0 in it IsZero(v),
-//   AnyAtLeast(v, limit)     unsigned
+// * Load(p), Store(p, v): kLanes int16 in a row.
+// * LoadRows(p): 8 int16 from each of kBlocks, 64 apart.
+// * LoadBytes(p): kLanes bytes as int16. StoreBytes(p, v): the reverse, of
+//   numbers up to 255.
+// * StoreRows(p, stride, v): a part has 8 bytes of one row and 8 of the next.
+// * Interleave3(r, g, b, p): 3 * kLanes bytes of kLanes int16 each, clamped.
+// * Set(a): a in all lanes. SetPair(a, b): a in even lanes, b in odd ones.
+// * Add, Sub, Mul, MulHigh, Or, Xor, Abs, Max: of 16 bits.
+// * Up<n>, Down<n>, DownUnsigned<n>: shifts of 16 bits.
+// * Add32, Sub32, Down32<n>, Set32: of 32 bits.
+// * MulPairs(a, b): sums of two products each, of 32 bits.
+// * Low16, High16, Low32, High32, Low64, High64, Low8, High8: interleave.
+// * Narrow32(a, b), Narrow16(a, b): saturate.
+// * First(v): a part's first lane in all its lanes. WithoutFirst(v): 0 there.
+// * IsZero(v). AnyAtLeast(v, limit): unsigned.
 
 // The inverse DCT in one dimension of 8 vectors, lane by lane.
 template <int kShift>
