@@ -23,9 +23,9 @@ What is peculiar to a format:
 - png: a palette becomes RGB, or RGBA where it has transparent entries; a transparent
   colour of a gray or RGB image becomes an alpha channel; gray of 1, 2 or 4 bits is
   scaled to 8. Gamma and colour profiles are not applied.
-- jpeg: the pixels of libjpeg-turbo's accurate mode, which are Pillow's. CMYK, 12-bit and
-  lossless files are unimplemented. EXIF orientation is not applied. Rows below a window
-  are not decoded.
+- jpeg: the pixels of libjpeg-turbo's accurate mode, which are Pillow's. CMYK, 12-bit
+  and lossless files are unimplemented. EXIF orientation is not applied. Rows below a
+  window are not decoded.
 - webp: lossy and lossless still images, of at most 16383 pixels a side; RGBA where the
   file says that it has alpha. Animations are unimplemented.
 - bmp: uncompressed images of 8, 24 and 32 bits. A palette of the 256 grays gives one
