@@ -448,7 +448,10 @@ def as_folder(
     tables = tree.directly_in(("", *folders.split_names(root, tree)))
     found = image_folder.find_among(root, tables)
     tables = {one.path: tables[one.path] for one in found}
-    contents = lambda one: _table(tree, tables[one.path][0], one.path)  # noqa: E731
+
+    def contents(one: image_folder.Beside) -> bytes:
+      return _table(tree, tables[one.path][0], one.path)
+
     told = image_folder.read(root, found, notes, contents)
   folder = folders.list_folder(root, annotated=annotated or bool(told), tree=tree)
   numbers, position = [], 0
