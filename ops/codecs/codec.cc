@@ -124,6 +124,19 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
   return codec->decode(bytes, limits, expected, window, out, row_stride);
 }
 
+Status DecodeIndexed(Format format, ByteSpan bytes, ByteSpan index,
+                     const DecodeLimits& limits, const ImageInfo& expected,
+                     const Window& window, uint8_t* out, size_t row_stride) {
+  if (index.size == 0) {
+    return Decode(format, bytes, limits, expected, window, out, row_stride);
+  }
+  if (format != Format::kJpeg) {
+    return InvalidArgument("only a jpeg has an index beside it");
+  }
+  return DecodeJpegIndexed(bytes, index, limits, expected, window, out,
+                           row_stride);
+}
+
 bool HasDrafts(Format format) {
   return format == Format::kJpeg || format == Format::kPcr;
 }

@@ -40,6 +40,13 @@ Status Decode(Format format, ByteSpan bytes, const DecodeLimits& limits,
               const ImageInfo& expected, const Window& window, uint8_t* out,
               size_t row_stride);
 
+// As Decode, with the index that is stored beside the file (of a jpeg:
+// jpeg/jpeg_index.h); empty: there is none. Errors: DataLoss for an index that
+// is damaged, or another file's; InvalidArgument for a format that has none.
+Status DecodeIndexed(Format format, ByteSpan bytes, ByteSpan index,
+                     const DecodeLimits& limits, const ImageInfo& expected,
+                     const Window& window, uint8_t* out, size_t row_stride);
+
 // Whether DecodeDraft takes a format: jpeg and pcr.
 bool HasDrafts(Format format);
 

@@ -29,6 +29,11 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride);
+// As DecodeJpeg, by the file's index. Error: DataLoss also where that is
+// damaged, or another file's.
+Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
+                         const DecodeLimits& limits, const ImageInfo& expected,
+                         const Window& window, uint8_t* out, size_t row_stride);
 // As DecodeJpeg, by libjpeg-turbo alone: the judge of the other.
 Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
                            const ImageInfo& expected, const Window& window,

@@ -205,11 +205,46 @@ Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
   if (IsBaseline(bytes, limits, &header)) {
     LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", BaselineInfo(header), expected,
                                         window, row_stride));
-    if (DecodeBaseline(bytes, header, window, out, row_stride)) {
+    if (DecodeBaseline(bytes, header, nullptr, window, out, row_stride) ==
+        BaselineResult::kDecoded) {
       return OkStatus();
     }
   }
   return DecodeJpegByLibrary(bytes, limits, expected, window, out, row_stride);
+}
+
+Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
+                         const DecodeLimits& limits, const ImageInfo& expected,
+                         const Window& window, uint8_t* out,
+                         size_t row_stride) {
+  BaselineHeader header;
+  Status damage;
+  if (ReadBaselineHeader(bytes, &header) &&
+      CheckImageSize("jpeg", header.height, header.width, limits).ok()) {
+    LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", BaselineInfo(header), expected,
+                                        window, row_stride));
+    BaselineIndex entries;
+    damage = entries.Read(index, bytes.size, header);
+    if (damage.ok() && HasBaselineVectors()) {
+      switch (
+          DecodeBaseline(bytes, header, &entries, window, out, row_stride)) {
+        case BaselineResult::kDecoded:
+          return OkStatus();
+        case BaselineResult::kLibrarys:
+          break;
+        case BaselineResult::kDisagrees:
+          damage = DataLoss(
+              "jpeg: the file and its index do not fit each other: one of them "
+              "is damaged");
+      }
+    }
+  } else {
+    damage = DataLoss("jpeg: the index is of another file: this kind has none");
+  }
+  // It says more about a file that is damaged.
+  LIQUID_RETURN_IF_ERROR(
+      DecodeJpegByLibrary(bytes, limits, expected, window, out, row_stride));
+  return damage;
 }
 
 Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,

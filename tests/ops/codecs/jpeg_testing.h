@@ -118,7 +118,8 @@ inline std::string DecodeOwn(const std::string& file, const Window& window,
     const ScopedBaselineTarget scoped(target);
     Bytes found(window.height * row_bytes, 0xA5);
     const bool now =
-        DecodeBaseline(bytes, header, window, found.data(), row_bytes);
+        DecodeBaseline(bytes, header, nullptr, window, found.data(),
+                       row_bytes) == BaselineResult::kDecoded;
     if (target == VectorTarget::kScalar) {
       *decodes = now;
       *pixels = found;

@@ -15,6 +15,10 @@
 namespace liquid {
 namespace {
 
+ByteSpan ScanOf(ByteSpan jpeg, const BaselineHeader& header) {
+  return ByteSpan(jpeg.data + header.scan, jpeg.size - header.scan);
+}
+
 uint32_t Blocks(uint32_t samples, uint32_t side) {
   return (samples + side - 1) / side;
 }
@@ -37,22 +41,33 @@ struct Plane {
 
 class Decoder {
  public:
-  Decoder(const BaselineHeader& header, const Window& window, uint8_t* out,
-          size_t row_stride);
+  // `data` begins where the scan's does and ends where the file does.
+  Decoder(ByteSpan data, const BaselineHeader& header, const Window& window,
+          uint8_t* out, size_t row_stride);
 
-  bool Decode(ByteSpan data);
+  BaselineResult Decode(const BaselineIndex* index);
+  bool FindEntries(const BaselineGrid& grid,
+                   std::vector<BaselineEntry>* entries);
 
  private:
   void Place();
   bool Allocate();
   bool BuildTables();
+  Mcus Inside(uint32_t column) const;
   bool Walk(const Mcus& mcus, uint32_t count);
+  bool StartInterval();
   bool ReadRow();
+  bool FindRow(const BaselineGrid& grid, std::vector<BaselineEntry>* entries);
+  bool Enter(const BaselineEntry& entry, const BaselineEntry* end,
+             uint32_t mcu);
+  bool IsAt(const BaselineEntry& end);
+  bool ReadRowByIndex(const BaselineIndex& index, uint32_t row);
   bool Invert(uint32_t row);
   void WriteRows(uint32_t row);
   void WriteRow(uint32_t y);
   const uint8_t* ChromaRow(const Plane& plane, uint32_t y, uint8_t* wide) const;
 
+  const ByteSpan data_;
   const BaselineHeader& header_;
   const Window window_;
   uint8_t* const out_;
@@ -72,15 +87,16 @@ class Decoder {
   Mcus inside_ = {}, outside_ = {};
   int16_t scratch_[kBlockSize + 1];
 
-  BaselineScan* scan_ = nullptr;
+  BaselineScan scan_;
   int32_t dc_[3] = {};
   uint32_t until_restart_ = 0;
   uint32_t restarts_ = 0;
 };
 
-Decoder::Decoder(const BaselineHeader& header, const Window& window,
-                 uint8_t* out, size_t row_stride)
-    : header_(header),
+Decoder::Decoder(ByteSpan data, const BaselineHeader& header,
+                 const Window& window, uint8_t* out, size_t row_stride)
+    : data_(data),
+      header_(header),
       window_(window),
       out_(out),
       row_stride_(row_stride),
@@ -182,21 +198,36 @@ bool Decoder::BuildTables() {
   return true;
 }
 
+// The MCUs of the window from this column on.
+Mcus Decoder::Inside(uint32_t column) const {
+  Mcus mcus = inside_;
+  for (uint32_t b = 0; b < mcus.count; ++b) {
+    mcus.blocks[b].coefficients +=
+        (column - first_column_) * mcus.blocks[b].step;
+  }
+  return mcus;
+}
+
+// Passes over a restart marker, where one is due.
+bool Decoder::StartInterval() {
+  if (header_.restart_interval == 0 || until_restart_ > 0) return true;
+  if (!scan_.Restart(restarts_++ % 8)) return false;
+  std::fill_n(dc_, 3, 0);
+  until_restart_ = header_.restart_interval;
+  return true;
+}
+
 // Decodes the next MCUs of the scan.
 bool Decoder::Walk(const Mcus& mcus, uint32_t count) {
   Mcus rest = mcus;
   while (count > 0) {
+    if (!StartInterval()) return false;
     uint32_t now = count;
     if (header_.restart_interval > 0) {
-      if (until_restart_ == 0) {
-        if (!scan_->Restart(restarts_++ % 8)) return false;
-        std::fill_n(dc_, 3, 0);
-        until_restart_ = header_.restart_interval;
-      }
       now = std::min(now, until_restart_);
       until_restart_ -= now;
     }
-    if (!functions_.decode(rest, now, scan_, dc_)) return false;
+    if (!functions_.decode(rest, now, &scan_, dc_)) return false;
     for (uint32_t b = 0; b < rest.count; ++b) {
       rest.blocks[b].coefficients += now * rest.blocks[b].step;
     }
@@ -209,6 +240,89 @@ bool Decoder::ReadRow() {
   return Walk(outside_, first_column_) &&
          Walk(inside_, end_column_ - first_column_) &&
          Walk(outside_, across_ - end_column_);
+}
+
+// Reads a row of the whole image, and adds where its MCUs begin.
+bool Decoder::FindRow(const BaselineGrid& grid,
+                      std::vector<BaselineEntry>* entries) {
+  for (uint32_t column = 0; column < across_; column += grid.spacing) {
+    if (!StartInterval()) return false;
+    BaselineEntry entry;
+    entry.position = 8 * static_cast<uint64_t>(scan_.FileByte() - data_.data) +
+                     scan_.position % 8;
+    std::copy_n(dc_, 3, entry.dc);
+    entries->push_back(entry);
+    if (!Walk(Inside(column), std::min(grid.spacing, across_ - column))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Goes to an entry, which is of this MCU, for what is before `end`, if that is
+// not null. False for positions that no scan has.
+bool Decoder::Enter(const BaselineEntry& entry, const BaselineEntry* end,
+                    uint32_t mcu) {
+  const auto stuffs = [this](uint64_t byte) {
+    return byte > 0 && data_.data[byte] == 0 && data_.data[byte - 1] == 0xff;
+  };
+  const uint64_t byte = entry.position / 8;
+  if (byte >= data_.size || stuffs(byte)) return false;
+  uint64_t end_byte = data_.size;
+  if (end != nullptr) {
+    end_byte = end->position / 8;
+    if (end->position <= entry.position || end_byte >= data_.size ||
+        stuffs(end_byte)) {
+      return false;
+    }
+    if (end->position % 8 > 0) {
+      ++end_byte;
+      if (end_byte < data_.size && stuffs(end_byte)) ++end_byte;
+    }
+  }
+  for (uint32_t c = 0; c < 3; ++c) {
+    dc_[c] = entry.dc[c];
+    if (dc_[c] != static_cast<int16_t>(dc_[c])) return false;
+  }
+  if (header_.restart_interval > 0) {
+    restarts_ = mcu / header_.restart_interval;
+    until_restart_ = header_.restart_interval - mcu % header_.restart_interval;
+  }
+  scan_.Start(ByteSpan(data_.data + byte, end_byte - byte), entry.position % 8);
+  return true;
+}
+
+// Whether what was entered for this end was read up to it.
+bool Decoder::IsAt(const BaselineEntry& end) {
+  return StartInterval() && scan_.IsAtEnd((8 - end.position % 8) % 8) &&
+         std::equal(dc_, dc_ + header_.components, end.dc);
+}
+
+// Reads the window's part of a row, and no more before it than from the last
+// entry on. False where the index leads elsewhere.
+bool Decoder::ReadRowByIndex(const BaselineIndex& index, uint32_t row) {
+  const BaselineGrid& grid = index.grid();
+  uint32_t e = first_column_ / grid.spacing;
+  BaselineEntry next = index.Find(row, e);
+  for (; e * grid.spacing < end_column_; ++e) {
+    const BaselineEntry entry = next;
+    const uint32_t column = e * grid.spacing;
+    const uint32_t next_column = std::min(column + grid.spacing, across_);
+    const bool in_row = next_column < across_;
+    const bool has_next = in_row || row + 1 < down_;
+    if (has_next)
+      next = in_row ? index.Find(row, e + 1) : index.Find(row + 1, 0);
+    if (!Enter(entry, has_next ? &next : nullptr, row * across_ + column)) {
+      return false;
+    }
+    const uint32_t first = std::max(column, first_column_);
+    const uint32_t end = std::min(next_column, end_column_);
+    if (!Walk(outside_, first - column) || !Walk(Inside(first), end - first)) {
+      return false;
+    }
+    if (has_next && end == next_column && !IsAt(next)) return false;
+  }
+  return true;
 }
 
 bool Decoder::Invert(uint32_t row) {
@@ -289,19 +403,36 @@ void Decoder::WriteRows(uint32_t row) {
   for (; next_y_ < end; ++next_y_) WriteRow(next_y_);
 }
 
-bool Decoder::Decode(ByteSpan data) {
-  if (!Allocate() || !BuildTables()) return false;
-  BaselineScan scan(data);
-  scan_ = &scan;
-  if (!Walk(outside_, first_row_ * across_)) return false;
+BaselineResult Decoder::Decode(const BaselineIndex* index) {
+  if (!Allocate() || !BuildTables()) return BaselineResult::kLibrarys;
+  const BaselineResult wrong =
+      index == nullptr ? BaselineResult::kLibrarys : BaselineResult::kDisagrees;
+  if (index == nullptr) {
+    scan_.Start(data_, 0);
+    if (!Walk(outside_, first_row_ * across_)) return wrong;
+  }
   for (uint32_t row = first_row_; row < end_row_; ++row) {
-    if (!ReadRow() || !Invert(row)) return false;
+    if (index == nullptr ? !ReadRow() : !ReadRowByIndex(*index, row)) {
+      return wrong;
+    }
+    if (!Invert(row)) return BaselineResult::kLibrarys;
     WriteRows(row);
   }
   const bool whole = window_.y == 0 && window_.x == 0 &&
                      window_.height == header_.height &&
                      window_.width == header_.width;
-  return !whole || scan.Finish();
+  return !whole || scan_.Finish() ? BaselineResult::kDecoded : wrong;
+}
+
+bool Decoder::FindEntries(const BaselineGrid& grid,
+                          std::vector<BaselineEntry>* entries) {
+  if (!Allocate() || !BuildTables()) return false;
+  entries->reserve(size_t{grid.down} * grid.entries);
+  scan_.Start(data_, 0);
+  for (uint32_t row = 0; row < down_; ++row) {
+    if (!FindRow(grid, entries) || !Invert(row)) return false;
+  }
+  return scan_.Finish();
 }
 
 }  // namespace
@@ -314,11 +445,19 @@ ImageInfo BaselineInfo(const BaselineHeader& header) {
   return info;
 }
 
-bool DecodeBaseline(ByteSpan jpeg, const BaselineHeader& header,
-                    const Window& window, uint8_t* out, size_t row_stride) {
-  Decoder decoder(header, window, out, row_stride);
-  return decoder.Decode(
-      ByteSpan(jpeg.data + header.scan, jpeg.size - header.scan));
+BaselineResult DecodeBaseline(ByteSpan jpeg, const BaselineHeader& header,
+                              const BaselineIndex* index, const Window& window,
+                              uint8_t* out, size_t row_stride) {
+  Decoder decoder(ScanOf(jpeg, header), header, window, out, row_stride);
+  return decoder.Decode(index);
+}
+
+bool FindBaselineEntries(ByteSpan jpeg, const BaselineHeader& header,
+                         const BaselineGrid& grid,
+                         std::vector<BaselineEntry>* entries) {
+  const Window whole = {0, 0, header.height, header.width};
+  Decoder decoder(ScanOf(jpeg, header), header, whole, nullptr, 0);
+  return decoder.FindEntries(grid, entries);
 }
 
 }  // namespace liquid

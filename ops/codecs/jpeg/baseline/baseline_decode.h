@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ops/codecs/codec_types.h"
 #include "ops/codecs/jpeg/baseline/baseline_header.h"
+#include "ops/codecs/jpeg/baseline/baseline_index.h"
 #include "ops/core/span.h"
 
 namespace liquid {
@@ -20,11 +22,25 @@ namespace liquid {
 // The image of a file with this header.
 ImageInfo BaselineInfo(const BaselineHeader& header);
 
-// Decodes `window`, which lies in the image, into `out`. Decodes no row of
-// blocks below it, and checks the end of the file only if the window is the
-// image. False where the library has to decode: `out` may hold anything then.
-bool DecodeBaseline(ByteSpan jpeg, const BaselineHeader& header,
-                    const Window& window, uint8_t* out, size_t row_stride);
+enum class BaselineResult {
+  kDecoded,
+  kLibrarys,  // the library has to decode
+  kDisagrees  // the index and the scan do not fit each other
+};
+
+// Decodes `window`, which lies in the image, into `out`, by the file's index if
+// it is not null. Decodes no row of blocks below the window, and checks the end
+// of the file only if the window is the image. `out` may hold anything if it is
+// not decoded.
+BaselineResult DecodeBaseline(ByteSpan jpeg, const BaselineHeader& header,
+                              const BaselineIndex* index, const Window& window,
+                              uint8_t* out, size_t row_stride);
+
+// Finds the entries of a grid, row by row. False where the library has to
+// decode the file.
+bool FindBaselineEntries(ByteSpan jpeg, const BaselineHeader& header,
+                         const BaselineGrid& grid,
+                         std::vector<BaselineEntry>* entries);
 
 }  // namespace liquid
 

@@ -10,8 +10,12 @@ constexpr uint8_t kEoi = 0xd9;
 
 void BaselineScan::Unstuff() {
   while (size_ < kPiece) {
-    const size_t room = std::min<size_t>(
-        kPiece - size_, static_cast<size_t>(end_of_file_ - next_));
+    if (next_ == end_) {
+      ended_ = true;
+      return;
+    }
+    const size_t room =
+        std::min<size_t>(kPiece - size_, static_cast<size_t>(end_ - next_));
     const void* found = std::memchr(next_, 0xff, room);
     const size_t plain =
         found == nullptr
@@ -20,20 +24,30 @@ void BaselineScan::Unstuff() {
     std::memcpy(bytes_ + size_, next_, plain);
     size_ += plain;
     next_ += plain;
-    if (end_of_file_ - next_ < 2) {
-      ended_ = true;
-      return;
-    }
     if (found == nullptr) continue;
-    if (next_[1] != 0) {
+    if (end_ - next_ < 2 || next_[1] != 0) {
       ended_ = true;
-      marker_ = next_[1];
-      next_ += 2;
+      marker_ = end_ - next_ < 2 ? 0xff : next_[1];
       return;
     }
     bytes_[size_++] = 0xff;
     next_ += 2;
   }
+}
+
+void BaselineScan::Start(ByteSpan data, uint32_t bit) {
+  next_ = data.data;
+  end_ = data.data + data.size;
+  Clear();
+  position = bit;
+}
+
+void BaselineScan::Clear() {
+  size_ = 0;
+  position = 0;
+  ended_ = false;
+  marker_ = 0;
+  Fill();
 }
 
 void BaselineScan::Fill() {
@@ -54,12 +68,21 @@ bool BaselineScan::Restart(uint32_t number) {
   const auto left = [this] { return 8 * size_ - position >= 8; };
   if (!ended_ && !left()) Fill();
   if (!ended_ || left() || marker_ != kRst0 + number) return false;
-  size_ = 0;
-  position = 0;
-  ended_ = false;
-  marker_ = 0;
-  Fill();
+  next_ += 2;
+  Clear();
   return true;
+}
+
+bool BaselineScan::IsAtEnd(uint32_t left) {
+  if (!ended_) Fill();
+  return ended_ && marker_ == 0 && position + left == 8 * size_;
+}
+
+const uint8_t* BaselineScan::FileByte() const {
+  const uint8_t* at = bytes_ + position / 8;
+  const uint8_t* const end = bytes_ + size_;
+  // Each of these bytes is stuffed.
+  return next_ - (end - at) - std::count(at, end, 0xff);
 }
 
 bool BaselineScan::Finish() {

@@ -18,13 +18,13 @@ class BaselineScan {
   // A coefficient has a code of at most 16 bits and 15 of its own.
   static constexpr size_t kMcuBytes = kMaxBlocks * 64 * 4;
 
-  // `data` begins where the scan's does and ends where the file does.
-  explicit BaselineScan(ByteSpan data)
-      : next_(data.data), end_of_file_(data.data + data.size) {
-    Fill();
-  }
+  BaselineScan() = default;
   BaselineScan(const BaselineScan&) = delete;
   BaselineScan& operator=(const BaselineScan&) = delete;
+
+  // Goes to this bit of the first byte of `data`, which ends where the file
+  // does, or sooner: behind a byte, with what stuffs it.
+  void Start(ByteSpan data, uint32_t bit);
 
   // Call before an MCU is read.
   void Prepare() {
@@ -36,6 +36,11 @@ class BaselineScan {
   // Goes on behind the restart marker of this number. False where the segment
   // does not end there, with less than a byte left.
   bool Restart(uint32_t number);
+  // Whether all that Start was given was read, but for `left` bits of the last
+  // byte, and no marker follows.
+  bool IsAtEnd(uint32_t left);
+  // The file's byte that the next bit is of.
+  const uint8_t* FileByte() const;
   // Passes over what is left. False where no EOI follows.
   bool Finish();
 
@@ -46,15 +51,16 @@ class BaselineScan {
  private:
   static constexpr size_t kPiece = 16384;
 
+  void Clear();
   void Fill();
   void Unstuff();
 
-  const uint8_t* next_;
-  const uint8_t* const end_of_file_;
+  const uint8_t* next_ = nullptr;
+  const uint8_t* end_ = nullptr;
   size_t size_ = 0;
   uint64_t safe_ = 0;   // up to this bit a whole MCU can be read
   bool ended_ = false;  // at a marker
-  uint8_t marker_ = 0;  // 0: the file ended
+  uint8_t marker_ = 0;  // at next_; 0: the data ended
   uint8_t bytes_[kPiece + kMcuBytes + 8];
 };
 
