@@ -476,7 +476,7 @@ def encode(
     example = tf.where(tf.equal(result["error"], ""), example, b"")
     framed = lib.liquid_pack_record(
       image=encoded, labels=loaded["labels"], id=sample, example=example
-    )
+    ).framed
     result["stored"] = framed
     if "pcr" in targets:
       result["stored"] = tf.where(tf.equal(target, "pcr"), encoded, framed)

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "ops/codecs/codec_types.h"
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/containers/recordio/recordio.h"
 #include "ops/core/span.h"
@@ -19,6 +20,11 @@ namespace liquid {
 // the caller puts file and record before it.
 Status CheckRecord(ByteSpan framed, const IndexRow& row, std::string* scratch,
                    SampleRecord* sample);
+
+// Compares the index that stands behind a JPEG, if one does, with one that it
+// makes anew of the file. O(pixels). Error: DataLoss with the reason.
+Status CheckIndex(const SampleRecord& sample, const IndexRow& row,
+                  const DecodeLimits& limits);
 
 }  // namespace liquid
 

@@ -33,8 +33,8 @@ bool IsExample(ByteSpan bytes) {
          !example.features().feature().empty();
 }
 
-// Takes `*payload` apart as a record of others. Where id2 does not lead to an
-// example, `*payload` becomes a copy whose id2 is 0.
+// Takes `*payload` apart as a record of others. Where id2 leads neither to an
+// index nor to an example, `*payload` becomes a copy whose id2 is 0.
 Status ParseForeign(std::string* payload, SampleRecord* sample) {
   Status status =
       ParseSamplePayload(ByteSpan(payload->data(), payload->size()), sample);

@@ -41,8 +41,8 @@ example: Scalar, a serialized tf.train.Example or empty.
 crc32c: Scalar, CRC-32C of the record's bytes; 0 where they cannot be read.
 error: Scalar, empty where the sample was read.
 foreign: Whether id2 may be anything, as in records of others: then what
-  stands behind the first id2 bytes is an example only if it can be parsed as
-  one, and all is the image if not.
+  stands behind the first id2 bytes, and an index of the JPEG, is an example
+  only if it can be parsed as one, and all is the image if not.
 )doc");
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "ops/codecs/jpeg/jpeg_index.h"
 #include "ops/containers/recordio/fragment.h"
 #include "ops/containers/recordio/little_endian.h"
 
@@ -108,10 +109,21 @@ Status AppendSamplePayload(const SampleRecord& sample, std::string* out) {
                            std::to_string(sample.labels.size()) +
                            ") must fit into a record of 2^29 bytes");
   }
-  // Without an example the image is all the rest: id2 = 0, as MXNet's own
-  // tools write it. An empty image before an example cannot be told from that.
-  if (sample.image.size == 0 && sample.example.size != 0) {
-    return InvalidArgument("a sample with an example must have an image");
+  // Where nothing follows, the image is all the rest: id2 = 0, as MXNet's own
+  // tools write it. An empty image before more cannot be told from that.
+  const bool more = sample.index.size != 0 || sample.example.size != 0;
+  if (sample.image.size == 0 && more) {
+    return InvalidArgument(
+        "a sample with an index or an example must have an image");
+  }
+  // How it begins, and its size, are how a reader finds the index.
+  size_t index_size = 0, other_size = 0;
+  if (!JpegIndexSize(sample.index, &index_size).ok() ||
+      index_size != sample.index.size ||
+      !JpegIndexSize(sample.example, &other_size).ok() || other_size != 0) {
+    return InvalidArgument(
+        "a sample's index must be that of a JPEG, and its example a "
+        "tf.train.Example");
   }
   const bool in_header = sample.labels.size() <= 1;
   const uint32_t label = sample.labels.size() == 1 ? FloatBits(sample.labels[0])
@@ -120,17 +132,15 @@ Status AppendSamplePayload(const SampleRecord& sample, std::string* out) {
       in_header ? 0 : static_cast<uint32_t>(sample.labels.size()), out);
   AppendLittleEndian<uint32_t>(label, out);
   AppendLittleEndian<uint64_t>(sample.id, out);
-  AppendLittleEndian<uint64_t>(sample.example.size ? sample.image.size : 0,
-                               out);
+  AppendLittleEndian<uint64_t>(more ? sample.image.size : 0, out);
   if (!in_header) {
     for (float value : sample.labels) {
       AppendLittleEndian<uint32_t>(FloatBits(value), out);
     }
   }
-  out->append(reinterpret_cast<const char*>(sample.image.data),
-              sample.image.size);
-  out->append(reinterpret_cast<const char*>(sample.example.data),
-              sample.example.size);
+  for (ByteSpan part : {sample.image, sample.index, sample.example}) {
+    out->append(reinterpret_cast<const char*>(part.data), part.size);
+  }
   return OkStatus();
 }
 
@@ -168,7 +178,16 @@ Status ParseSamplePayload(ByteSpan payload, SampleRecord* sample) {
   }
   const size_t size = image_size ? static_cast<size_t>(image_size) : rest;
   sample->image = ByteSpan(payload.data + position, size);
-  sample->example = ByteSpan(payload.data + position + size, rest - size);
+  position += size;
+  const ByteSpan behind(payload.data + position, rest - size);
+  size_t index_size = 0;
+  const Status status = JpegIndexSize(behind, &index_size);
+  if (!status.ok()) {
+    return DataLoss(status.message() + AtOffset(position));
+  }
+  sample->index = ByteSpan(behind.data, index_size);
+  sample->example =
+      ByteSpan(behind.data + index_size, behind.size - index_size);
   return OkStatus();
 }
 

@@ -32,17 +32,20 @@ Status AppendRecord(ByteSpan payload, std::string* out);
 Status ParseRecord(ByteSpan framed, std::string* scratch, ByteSpan* payload);
 
 // What a sample's payload holds: MXNet's image record (IRHeader "<IfQQ": flag,
-// label, id, id2; then `flag` float32 labels; then the image), followed by an
-// optional serialized tf.train.Example of the other features.
+// label, id, id2; then `flag` float32 labels; then the image), followed by what
+// there is of a JPEG's entry points (jpeg_index.h) and of a serialized
+// tf.train.Example of the other features.
 struct SampleRecord {
   uint64_t id = 0;
   std::vector<float> labels;  // one value, or `flag` values
   ByteSpan image;             // id2 bytes; all the rest where id2 is 0
+  ByteSpan index;             // may be empty
   ByteSpan example;           // may be empty
 };
 
 // Appends the payload (not framed) to `*out`. One label is stored in the
-// header (flag 0), any other number behind it.
+// header (flag 0), any other number behind it. Error: InvalidArgument where
+// the parts could not be told from each other, or are too large.
 Status AppendSamplePayload(const SampleRecord& sample, std::string* out);
 // Takes a payload apart; the spans point into it. Error: DataLoss with the
 // offset.

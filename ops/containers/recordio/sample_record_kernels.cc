@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/jpeg/jpeg_index.h"
 #include "ops/codecs/pixels.h"
 #include "ops/containers/recordio/check_record.h"
 #include "ops/containers/recordio/dataset_index.h"
@@ -91,7 +92,14 @@ class Crc32cOp : public OpKernel {
 
 class PackRecordOp : public OpKernel {
  public:
-  using OpKernel::OpKernel;
+  explicit PackRecordOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, GetLimits(context, &limits_));
+    OP_REQUIRES_OK(context, context->GetAttr("jpeg_index", &spacing_));
+    OP_REQUIRES(
+        context, spacing_ <= UINT32_MAX,
+        absl::InvalidArgumentError("jpeg_index (" + std::to_string(spacing_) +
+                                   ") must be below 2^32"));
+  }
 
   void Compute(OpKernelContext* context) override {
     SampleRecord sample;
@@ -101,6 +109,14 @@ class PackRecordOp : public OpKernel {
     OP_REQUIRES_OK(context, Scalar(context, "id", &id));
     OP_REQUIRES_OK(context, Scalar(context, 3, &sample.example));
     sample.id = static_cast<uint64_t>(id);
+    std::string index;
+    // What is wrong with the file is for its decoder to say.
+    if (spacing_ >= 0 &&
+        AppendJpegIndex(sample.image, limits_, static_cast<uint32_t>(spacing_),
+                        &index)
+            .ok()) {
+      sample.index = ByteSpan(index.data(), index.size());
+    }
 
     std::string payload, framed;
     Status status = AppendSamplePayload(sample, &payload);
@@ -112,7 +128,13 @@ class PackRecordOp : public OpKernel {
         ToTf(Status(status.code(), "sample " + std::to_string(sample.id) +
                                        ": " + status.message())));
     OP_REQUIRES_OK(context, SetScalar<tstring>(context, 0, framed));
+    OP_REQUIRES_OK(context, SetScalar(context, 1,
+                                      static_cast<int64_t>(sample.index.size)));
   }
+
+ private:
+  DecodeLimits limits_;
+  int64_t spacing_;
 };
 
 class UnpackRecordOp : public OpKernel {
@@ -131,6 +153,7 @@ class UnpackRecordOp : public OpKernel {
     OP_REQUIRES_OK(context,
                    SetScalar(context, 2, static_cast<int64_t>(sample.id)));
     OP_REQUIRES_OK(context, SetScalar(context, 3, sample.example));
+    OP_REQUIRES_OK(context, SetScalar(context, 4, sample.index));
   }
 };
 
@@ -157,16 +180,19 @@ class VerifyRecordsOp : public OpKernel {
                                                 packed.NumElements()),
                                        &rows)));
     const int64_t count = packed.dim_size(0);
-    Tensor *problems, *examples, *counts;
+    Tensor *problems, *examples, *counts, *index_bytes;
     OP_REQUIRES_OK(context, MakeVector(context, 0, count, &problems));
     OP_REQUIRES_OK(context, MakeVector(context, 1, count, &examples));
     OP_REQUIRES_OK(context, MakeVector(context, 3, count, &counts));
+    OP_REQUIRES_OK(context, MakeVector(context, 4, count, &index_bytes));
     std::unique_ptr<RandomFile> file;
     uint64_t size = 0;
     OP_REQUIRES_OK(context, ToTf(OpenFile(context->env(), path, &file, &size)));
 
     auto problem = problems->vec<tstring>();
     auto example = examples->vec<tstring>();
+    auto indexed = index_bytes->vec<int64_t>();
+    indexed.setZero();
     std::vector<std::vector<float>> labels(count);
     // One record costs far more than handing it to a thread.
     constexpr int64_t kCost = 10 * 1000 * 1000;
@@ -181,6 +207,7 @@ class VerifyRecordsOp : public OpKernel {
         problem(i) = status.message();
         if (!status.ok()) continue;
         Assign(sample.example, &example(i));
+        indexed(i) = static_cast<int64_t>(sample.index.size);
         labels[i] = std::move(sample.labels);
       }
     });
@@ -214,8 +241,10 @@ class VerifyRecordsOp : public OpKernel {
     if (!status.ok()) return DataLoss("cannot be read: " + status.message());
     LIQUID_RETURN_IF_ERROR(CheckRecord(read, row, scratch, sample));
     if (!decode_) return OkStatus();
-    return CheckPixels(static_cast<Format>(row.format), sample->image, limits_,
-                       row.image(), row.pixels_hash, pixels);
+    LIQUID_RETURN_IF_ERROR(CheckPixels(static_cast<Format>(row.format),
+                                       sample->image, limits_, row.image(),
+                                       row.pixels_hash, pixels));
+    return CheckIndex(*sample, row, limits_);
   }
 
   DecodeLimits limits_;

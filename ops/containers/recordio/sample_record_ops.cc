@@ -56,6 +56,10 @@ REGISTER_OP("Liquid>PackRecord")
     .Input("id: int64")
     .Input("example: string")
     .Output("framed: string")
+    .Output("index_bytes: int64")
+    .Attr("jpeg_index: int >= -1 = -1")
+    .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle unused;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
@@ -63,6 +67,7 @@ REGISTER_OP("Liquid>PackRecord")
       TF_RETURN_IF_ERROR(c->WithRank(c->input(2), 0, &unused));
       TF_RETURN_IF_ERROR(c->WithRank(c->input(3), 0, &unused));
       c->set_output(0, c->Scalar());
+      c->set_output(1, c->Scalar());
       return absl::OkStatus();
     })
     .Doc(R"doc(
@@ -73,6 +78,12 @@ labels: Shape [k]; none, one or several.
 id: Scalar, the sample's number.
 example: Scalar, a serialized tf.train.Example or empty.
 framed: Scalar, the record's bytes on disk, a multiple of 4.
+index_bytes: Scalar, of the index in it, 0 for none.
+jpeg_index: The spacing of the index that a JPEG gets: an entry a row of MCUs
+  (0), or every so many MCUs; -1 for no index. What libjpeg-turbo has to decode,
+  is damaged or is no JPEG gets none.
+max_pixels: A larger image gets no index.
+max_scans: Nor does a JPEG of more scans.
 )doc");
 
 REGISTER_OP("Liquid>UnpackRecord")
@@ -81,6 +92,7 @@ REGISTER_OP("Liquid>UnpackRecord")
     .Output("labels: float32")
     .Output("id: int64")
     .Output("example: string")
+    .Output("index: string")
     .SetShapeFn([](InferenceContext* c) {
       ShapeHandle unused;
       TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
@@ -88,6 +100,7 @@ REGISTER_OP("Liquid>UnpackRecord")
       c->set_output(1, c->Vector(InferenceContext::kUnknownDim));
       c->set_output(2, c->Scalar());
       c->set_output(3, c->Scalar());
+      c->set_output(4, c->Scalar());
       return absl::OkStatus();
     })
     .Doc(R"doc(
@@ -98,6 +111,7 @@ image: Scalar, the encoded image.
 labels: Shape [k]; empty for a sample without labels.
 id: Scalar, the sample's number.
 example: Scalar, a serialized tf.train.Example or empty.
+index: Scalar, the entry points of `image`, or empty.
 )doc");
 
 REGISTER_OP("Liquid>VerifyRecords")
@@ -107,6 +121,7 @@ REGISTER_OP("Liquid>VerifyRecords")
     .Output("examples: string")
     .Output("labels: float")
     .Output("label_counts: int64")
+    .Output("index_bytes: int64")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
     .Attr("decode: bool = true")
@@ -119,11 +134,13 @@ REGISTER_OP("Liquid>VerifyRecords")
       c->set_output(1, c->Vector(c->Dim(rows, 0)));
       c->set_output(2, c->Vector(InferenceContext::kUnknownDim));
       c->set_output(3, c->Vector(c->Dim(rows, 0)));
+      c->set_output(4, c->Vector(c->Dim(rows, 0)));
       return absl::OkStatus();
     })
     .Doc(R"doc(
 Checks records of one shard, in parallel: length, CRC-32C, framing, sample
-number, and with `decode` that the image decodes to the index's size and hash.
+number, and with `decode` that the image decodes to the index's size and hash,
+and that an index of a JPEG is the one that its file makes.
 
 path: Scalar, the shard.
 rows: Shape [n, 56], rows of index.npy as bytes.
@@ -131,6 +148,7 @@ problems: Shape [n], what is wrong with each record; empty where nothing is.
 examples: Shape [n], each record's serialized tf.train.Example or empty.
 labels: Labels of all records, one after another; none of one with a problem.
 label_counts: Shape [n], how many each record has.
+index_bytes: Shape [n], of the index of each record's JPEG; 0 for none.
 max_pixels: A larger image is a problem.
 max_scans: So is a JPEG of more scans.
 decode: Whether to decode the images.

@@ -121,7 +121,7 @@ class ChooseTest(parameterized.TestCase, tf.test.TestCase):
         png = lib.liquid_encode_image(pixels, format="png")
         labels = [] if i == 2 else [float(i % 2)]
         record = lib.liquid_pack_record(image=png, labels=labels, id=i, example=b"")
-        file.write(record.numpy())
+        file.write(record.framed.numpy())
     self.source = rec
     listed = self._fails(r"1 of 6 samples .*1 without a label, as a.rec, offset \d+: ")
     self.assertEqual(
@@ -318,7 +318,7 @@ class HoldsTest(parameterized.TestCase, tf.test.TestCase):
     pack = ops.lib().liquid_pack_record
     record = pack(image=b"12345678", labels=[1.0, 2.0], id=0, example=b"")
     payload = choose._RECORD_HEADER + 2 * 4 + 8
-    self.assertEqual(len(record.numpy()), 8 + payload)
+    self.assertEqual(len(record.framed.numpy()), 8 + payload)
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "less than 2.29"):
       room = choose.RECORD_BYTES - choose._RECORD_HEADER
       pack(image=bytes(room + 1), labels=[], id=0, example=b"")

@@ -82,7 +82,7 @@ class VerifyTest(parameterized.TestCase, tf.test.TestCase):
       records[record] = (
         ops.lib()
         .liquid_pack_record(image=image, labels=old.labels, id=old.id, example=b"")
-        .numpy()
+        .framed.numpy()
       )
     offset = 0
     for i, framed in zip(at, records):

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ops/codecs/codec.h"
+#include "ops/codecs/jpeg/jpeg_index.h"
 #include "ops/core/crc32c.h"
 
 namespace liquid::check_record_test {
@@ -87,6 +89,42 @@ TEST_F(CheckRecordTest, FindsBadFramingUnderARightChecksum) {
   const Status status = Check();
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("magic"), std::string::npos);
+}
+
+TEST(CheckIndexTest, ComparesItWithTheFile) {
+  const DecodeLimits limits;
+  const ImageInfo info = {40, 50, 3, 8};
+  std::vector<uint8_t> pixels(info.PixelBytes());
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    pixels[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
+  }
+  std::string jpeg, index, rows;
+  ASSERT_TRUE(
+      Encode(Format::kJpeg, EncodeOptions(), info, pixels.data(), &jpeg).ok());
+  ASSERT_TRUE(AppendJpegIndex(SpanIn(jpeg), limits, 2, &index).ok());
+  ASSERT_TRUE(AppendJpegIndex(SpanIn(jpeg), limits, kJpegIndexRow, &rows).ok());
+  SampleRecord sample;
+  sample.image = SpanIn(jpeg);
+  IndexRow row;
+  row.format = static_cast<uint8_t>(Format::kJpeg);
+  for (const std::string* good : {&index, &rows}) {
+    sample.index = SpanIn(*good);
+    EXPECT_TRUE(CheckIndex(sample, row, limits).ok());
+  }
+  row.format = static_cast<uint8_t>(Format::kPng);
+  EXPECT_EQ(CheckIndex(sample, row, limits).message(),
+            "an index of a JPEG stands behind its image, which is png");
+  sample.index = {};
+  EXPECT_TRUE(CheckIndex(sample, row, limits).ok());
+  row.format = static_cast<uint8_t>(Format::kJpeg);
+  EXPECT_TRUE(CheckIndex(sample, row, limits).ok());
+  for (size_t i = 0; i < index.size(); ++i) {
+    std::string bad = index;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    sample.index = SpanIn(bad);
+    EXPECT_EQ(CheckIndex(sample, row, limits).code(), StatusCode::kDataLoss)
+        << i;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ops/containers/recordio/little_endian.h"
 
 namespace liquid::recordio_test {
 namespace {
@@ -175,6 +176,14 @@ std::string Payload(const SampleRecord& sample) {
   return out;
 }
 
+// Begins as an index of a JPEG that has `size` bytes in all.
+std::string Index(size_t size) {
+  std::string index = "LJX1";
+  AppendLittleEndian<uint32_t>(static_cast<uint32_t>(size), &index);
+  index.resize(size, 'i');
+  return index;
+}
+
 TEST(SamplePayloadTest, GoldenBytes) {
   SampleRecord sample;
   sample.id = 0x0102;
@@ -195,41 +204,78 @@ TEST(SamplePayloadTest, GoldenBytes) {
                                      "0300000000000000"
                                      "0000803f00000040"
                                      "696d676578"));
+  const std::string index = Index(40);
+  sample.index = SpanIn(index);
+  const std::string image_and_index = FromHex(
+                                          "02000000"
+                                          "00000000"
+                                          "0201000000000000"
+                                          "0300000000000000"
+                                          "0000803f00000040"
+                                          "696d67"
+                                          "4c4a583128000000") +
+                                      std::string(32, 'i');
+  EXPECT_EQ(Payload(sample), image_and_index + "ex");
+  sample.example = {};
+  EXPECT_EQ(Payload(sample), image_and_index);
   sample.labels = {};
   EXPECT_EQ(Payload(sample).substr(0, 8), FromHex("000000000000c07f"));
 }
 
 TEST(SamplePayloadTest, ComesBack) {
+  const std::string image = "image bytes";
   for (size_t labels = 0; labels < 5; ++labels) {
-    for (size_t example = 0; example < 3; ++example) {
-      SampleRecord sample;
-      sample.id = 1 + labels;
-      for (size_t i = 0; i < labels; ++i) {
-        sample.labels.push_back(static_cast<float>(i) - 0.5f);
+    for (const std::string& index : {std::string(), Index(40), Index(64)}) {
+      for (size_t example = 0; example < 3; ++example) {
+        SampleRecord sample;
+        sample.id = 1 + labels;
+        for (size_t i = 0; i < labels; ++i) {
+          sample.labels.push_back(static_cast<float>(i) - 0.5f);
+        }
+        const std::string features(example, 'e');
+        sample.image = SpanIn(image);
+        sample.index = SpanIn(index);
+        sample.example = SpanIn(features);
+        const std::string payload = Payload(sample);
+        SampleRecord parsed;
+        const Status status = ParseSamplePayload(SpanIn(payload), &parsed);
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(parsed.id, sample.id);
+        EXPECT_EQ(parsed.labels, sample.labels);
+        EXPECT_EQ(String(parsed.image), image);
+        EXPECT_EQ(String(parsed.index), index);
+        EXPECT_EQ(String(parsed.example), features);
       }
-      const std::string image = "image bytes";
-      const std::string features(example, 'e');
-      sample.image = SpanIn(image);
-      sample.example = SpanIn(features);
-      const std::string payload = Payload(sample);
-      SampleRecord parsed;
-      const Status status = ParseSamplePayload(SpanIn(payload), &parsed);
-      ASSERT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(parsed.id, sample.id);
-      EXPECT_EQ(parsed.labels, sample.labels);
-      EXPECT_EQ(String(parsed.image), image);
-      EXPECT_EQ(String(parsed.example), features);
     }
   }
 }
 
-TEST(SamplePayloadTest, AnExampleWithoutAnImageIsRefused) {
-  SampleRecord sample;
-  const std::string example = "example";
-  sample.example = SpanIn(example);
+TEST(SamplePayloadTest, PartsThatCannotBeToldApartAreRefused) {
+  const std::string image = "image", index = Index(44), example = "example";
+  const std::string longer = index + "1234", cut = index.substr(0, 40);
+  const std::string none = "none";
+  SampleRecord good;
+  good.image = SpanIn(image);
+  good.index = SpanIn(index);
+  good.example = SpanIn(example);
   std::string out;
-  EXPECT_EQ(AppendSamplePayload(sample, &out).code(),
-            StatusCode::kInvalidArgument);
+  EXPECT_TRUE(AppendSamplePayload(good, &out).ok());
+  SampleRecord without_image = good;
+  without_image.image = {};
+  SampleRecord of_index = without_image, of_example = without_image;
+  of_index.example = {};
+  of_example.index = {};
+  SampleRecord behind = good;
+  behind.example = SpanIn(index);
+  std::vector<SampleRecord> bad = {without_image, of_index, of_example, behind};
+  for (const std::string* wrong : {&longer, &cut, &none}) {
+    bad.push_back(good);
+    bad.back().index = SpanIn(*wrong);
+  }
+  for (const SampleRecord& sample : bad) {
+    EXPECT_EQ(AppendSamplePayload(sample, &out).code(),
+              StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(SamplePayloadTest, LiesAreFound) {
@@ -251,6 +297,38 @@ TEST(SamplePayloadTest, LiesAreFound) {
   EXPECT_NE(status.message().find("offset 16"), std::string::npos);
   long_image[16] = 3;
   EXPECT_TRUE(ParseSamplePayload(SpanIn(long_image), &parsed).ok());
+}
+
+TEST(SamplePayloadTest, AnIndexThatDoesNotFitIsFound) {
+  std::string header(24, '\0');
+  header[16] = 3;
+  SampleRecord parsed;
+  // Every size that it may say, and every one that is there.
+  for (size_t said = 0; said < 60; ++said) {
+    for (size_t there = 4; there < 60; ++there) {
+      std::string behind = "LJX1";
+      AppendLittleEndian<uint32_t>(static_cast<uint32_t>(said), &behind);
+      behind.resize(there, 'i');
+      const std::string payload = header + "abc" + behind;
+      const Status status = ParseSamplePayload(SpanIn(payload), &parsed);
+      if (said >= 40 && said <= there && said % 4 == 0) {
+        EXPECT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(parsed.index.size, said);
+        EXPECT_EQ(parsed.example.size, there - said);
+        continue;
+      }
+      EXPECT_EQ(status.code(), StatusCode::kDataLoss) << said << " " << there;
+      EXPECT_NE(status.message().find("offset 27"), std::string::npos)
+          << status.message();
+    }
+  }
+  // Without its whole magic it is an example.
+  EXPECT_TRUE(ParseSamplePayload(SpanIn(header + "abcLJX"), &parsed).ok());
+  EXPECT_EQ(String(parsed.example), "LJX");
+  // Where id2 is 0, all is the image.
+  header[16] = 0;
+  EXPECT_TRUE(ParseSamplePayload(SpanIn(header + "abcLJX1"), &parsed).ok());
+  EXPECT_EQ(String(parsed.image), "abcLJX1");
 }
 
 }  // namespace
