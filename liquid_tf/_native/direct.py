@@ -21,6 +21,8 @@ _PROBLEM = 4096
 # The format of a file that goes by its first bytes.
 ANY = -1
 
+NO_INDEX = np.empty(0, np.uint8)
+
 
 class Image(ctypes.Structure):
   _fields_ = [
@@ -90,7 +92,7 @@ def functions() -> ctypes.CDLL:
   pointer = ctypes.c_void_p
   direct.liquid_direct_crc32c.argtypes = [Bytes, ctypes.c_uint32]
   direct.liquid_direct_crc32c.restype = ctypes.c_uint32
-  direct.liquid_direct_decode.argtypes = [Bytes, pointer, pointer, Problem]
+  direct.liquid_direct_decode.argtypes = [Bytes, Bytes, pointer, pointer, Problem]
   direct.liquid_direct_decode.restype = ctypes.c_bool
   direct.liquid_direct_pcr.argtypes = [pointer, pointer, Problem]
   direct.liquid_direct_pcr.restype = ctypes.c_bool
@@ -119,6 +121,7 @@ def decode(
   dtype: np.dtype,
   limits: Limits,
   format_number: int = ANY,
+  index: np.ndarray = NO_INDEX,
 ) -> np.ndarray:
   """Decodes a whole image.
 
@@ -128,12 +131,13 @@ def decode(
     dtype: uint8 or uint16, that it must have.
     limits: the largest image, and most scans of a JPEG, that are decoded.
     format_number: position in the store's FORMATS, or ANY.
+    index: shape [bytes], uint8, the entry points of a JPEG; empty for none.
 
   Returns:
     The pixels, of that shape and dtype.
 
   Raises:
-    ValueError: the file is damaged or holds something else; one sentence.
+    ValueError: the file or its index is damaged or holds something else; one sentence.
   """
   height, width, channels = shape
   if height * width > limits.pixels:
@@ -154,6 +158,7 @@ def decode(
   done, problem = call(
     functions().liquid_direct_decode,
     Bytes(file.ctypes.data, file.size),
+    Bytes(index.ctypes.data, index.size),
     ctypes.addressof(image),
     pixels.ctypes.data,
   )

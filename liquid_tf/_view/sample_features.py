@@ -59,7 +59,7 @@ class SampleFeatures:
     Raises:
       ValueError: the record does not hold what the manifest says; one sentence.
     """
-    result = {"image": self._decode(row, stored.image)}
+    result = {"image": self._decode(row, stored)}
     if self._label is not None:
       result["label"] = self._labels(stored.labels)
     if self._mask is not None or self._others:
@@ -68,11 +68,12 @@ class SampleFeatures:
     result["orientation"] = np.int64(row.orientation)
     return result
 
-  def _decode(self, row: Row, file: np.ndarray) -> np.ndarray:
-    shape = (row.height, row.width, row.channels)
+  def _decode(self, row: Row, stored: Stored) -> np.ndarray:
+    file, shape = stored.image, (row.height, row.width, row.channels)
     if row.format != _RAW:
       number = _JPEG if row.format == PCR else row.format
-      return direct.decode(file, shape, self._image_dtype, self._limits, number)
+      dtype, limits = self._image_dtype, self._limits
+      return direct.decode(file, shape, dtype, limits, number, stored.index)
     header = (_RAW_MAGIC, *shape, row.bits, 0)
     size = math.prod(shape) * self._image_dtype.itemsize
     if len(file) != _RAW_HEADER.size + size or header != _RAW_HEADER.unpack_from(file):

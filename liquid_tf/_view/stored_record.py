@@ -21,6 +21,8 @@ _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 _MOST = (1 << 29) - 1
 _PART = struct.Struct("<II")  # magic, cflag << 29 | length
 _HEADER = struct.Struct("<IfQQ")  # flag, label, id, id2
+_INDEX_MAGIC = b"LJX1"
+_INDEX = struct.Struct("<4sI32x")  # that, and bytes of all; docs/formats/jpeg-index.md
 _END_OF_IMAGE = np.array([0xFF, 0xD9], np.uint8)
 
 
@@ -56,11 +58,13 @@ class Stored(NamedTuple):
 
   Attributes:
     image: shape [bytes], uint8, the encoded image.
+    index: shape [bytes], uint8, the entry points of a JPEG, or empty.
     labels: numbers, none or one or several.
     example: a serialized tf.train.Example, or empty.
   """
 
   image: np.ndarray
+  index: np.ndarray
   labels: tuple[float, ...]
   example: bytes
 
@@ -131,7 +135,8 @@ class StoredRecords:
     _check(direct.crc32c(image), row)
     label = int(places.labels[row.offset])
     example = part(places.examples[row.offset]).tobytes()
-    return Stored(image, () if label < 0 else (label,), example)
+    labels = () if label < 0 else (label,)
+    return Stored(image, direct.NO_INDEX, labels, example)
 
   def _find_places(self, number: int) -> tuple[np.ndarray, direct.PcrPlaces]:
     """A whole record, and the places in it."""
@@ -164,7 +169,7 @@ def parse(framed: np.ndarray, sample: int) -> Stored:
     sample: the number that it must have.
 
   Returns:
-    Its parts, of which the image is a view of `framed` where that is possible.
+    Its parts, of which image and index are views of `framed` where that is possible.
 
   Raises:
     ValueError: it is none; the message has the offset in it.
@@ -189,7 +194,25 @@ def parse(framed: np.ndarray, sample: int) -> Stored:
   labels = (label,) if label == label else ()
   if count:
     labels = struct.unpack_from(f"<{count}f", view, _HEADER.size)
-  return Stored(payload[begin:end], labels, view[end:].tobytes())
+  behind = end + _index_bytes(view[end:], end)
+  return Stored(
+    payload[begin:end], payload[end:behind], labels, view[behind:].tobytes()
+  )
+
+
+def _index_bytes(behind: memoryview, offset: int) -> int:
+  """Bytes of the index that stands behind an image, 0 where none does."""
+  if behind[: len(_INDEX_MAGIC)] != _INDEX_MAGIC:
+    return 0
+  size = 0
+  if len(behind) >= _INDEX.size:
+    _, size = _INDEX.unpack_from(behind)
+  if not _INDEX.size <= size <= len(behind) or size % 4:
+    raise ValueError(
+      f"its index of a JPEG says {size} bytes, {len(behind)} are left at offset "
+      f"{offset} of its payload"
+    )
+  return size
 
 
 def _unframe(framed: np.ndarray) -> np.ndarray:

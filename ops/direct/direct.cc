@@ -10,7 +10,8 @@
 namespace liquid {
 namespace {
 
-Status DecodeWhole(ByteSpan file, const LiquidImage& image, uint8_t* pixels) {
+Status DecodeWhole(ByteSpan file, ByteSpan index, const LiquidImage& image,
+                   uint8_t* pixels) {
   Format format;
   if (image.format < 0) {
     LIQUID_RETURN_IF_ERROR(SniffFormat(file, &format));
@@ -34,8 +35,9 @@ Status DecodeWhole(ByteSpan file, const LiquidImage& image, uint8_t* pixels) {
   DecodeLimits limits;
   limits.max_pixels = image.max_pixels;
   limits.max_scans = image.max_scans;
-  return Decode(format, file, limits, info, {0, 0, info.height, info.width},
-                pixels, info.RowBytes());
+  return DecodeIndexed(format, file, index, limits, info,
+                       {0, 0, info.height, info.width}, pixels,
+                       info.RowBytes());
 }
 
 Status FindPlaces(const LiquidPcr& pcr, const LiquidPcrPlaces& places) {
@@ -75,10 +77,12 @@ uint32_t liquid_direct_crc32c(LiquidBytes bytes, uint32_t crc) {
   return liquid::ExtendCrc32c(crc, liquid::ByteSpan(bytes.data, bytes.size));
 }
 
-bool liquid_direct_decode(LiquidBytes file, const LiquidImage* image,
-                          uint8_t* pixels, LiquidProblem problem) {
+bool liquid_direct_decode(LiquidBytes file, LiquidBytes index,
+                          const LiquidImage* image, uint8_t* pixels,
+                          LiquidProblem problem) {
   const auto decode = [&] {
-    return liquid::DecodeWhole(liquid::ByteSpan(file.data, file.size), *image,
+    return liquid::DecodeWhole(liquid::ByteSpan(file.data, file.size),
+                               liquid::ByteSpan(index.data, index.size), *image,
                                pixels);
   };
   return liquid::Guarded(problem, decode) == liquid::StatusCode::kOk;

@@ -53,10 +53,11 @@ struct LiquidPcrPlaces {
 uint32_t liquid_direct_crc32c(LiquidBytes bytes, uint32_t crc);
 
 // Decodes a whole image into height * width * channels * bits / 8 bytes, rows
-// from the top, without padding. Returns whether it could. Another size in the
-// file is a problem.
-bool liquid_direct_decode(LiquidBytes file, const LiquidImage* image,
-                          uint8_t* pixels, LiquidProblem problem);
+// from the top, without padding; `index`: the entry points of a JPEG, or empty.
+// Returns whether it could. Another size in the file is a problem.
+bool liquid_direct_decode(LiquidBytes file, LiquidBytes index,
+                          const LiquidImage* image, uint8_t* pixels,
+                          LiquidProblem problem);
 
 // Checks a whole record and finds its parts. Returns whether it is right.
 bool liquid_direct_pcr(const LiquidPcr* pcr, const LiquidPcrPlaces* places,

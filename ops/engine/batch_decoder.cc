@@ -83,8 +83,8 @@ class BatchDecoder::Source : public StoredImage {
   Status Decode(uint32_t draft, const Window& window, uint8_t* out,
                 size_t row_stride) override {
     if (draft == 1) {
-      return ::liquid::Decode(format_, bytes_, limits_, info_, window, out,
-                              row_stride);
+      return DecodeIndexed(format_, bytes_, index_, limits_, info_, window, out,
+                           row_stride);
     }
     return DecodeDraft(format_, bytes_, limits_, info_, draft, window, out,
                        row_stride);
@@ -94,6 +94,7 @@ class BatchDecoder::Source : public StoredImage {
   const DecodeLimits& limits_;
   Format format_ = Format::kRaw;
   ByteSpan bytes_;
+  ByteSpan index_;  // of bytes_, a JPEG; may be empty
   ImageInfo info_;
 };
 
@@ -405,7 +406,9 @@ Status BatchDecoder::Source::Find(const PixelFeature& feature,
   if (kept != record.pixels.end()) {
     format_ = Format::kRaw;
     bytes_ = kept->second;
-  } else if (!feature.example_key.empty()) {
+  } else if (feature.example_key.empty()) {
+    index_ = record.content.index;
+  } else {
     LIQUID_RETURN_IF_ERROR(
         FindBytes(record.content.example, feature.example_key, &bytes_));
     LIQUID_RETURN_IF_ERROR(SniffFormat(bytes_, &format_));

@@ -2,15 +2,18 @@
 
 import hashlib
 import json
+import math
 import os
 import pathlib
 import struct
 
+import numpy as np
 import photos
 import tensorflow as tf
 from absl.testing import parameterized
 
 from liquid_tf._native import ops
+from liquid_tf._view import stored_record
 
 _MAGIC = bytes.fromhex("0a23d7ce")
 
@@ -32,12 +35,15 @@ def _frame(payload: bytes) -> bytes:
 
 
 class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
-  def _pack(self, image=b"img", labels=(1.0,), sample=7, example=b"") -> bytes:
-    return (
-      ops.lib()
-      .liquid_pack_record(image=image, labels=list(labels), id=sample, example=example)
-      .numpy()
+  def _pack(
+    self, image=b"img", labels=(1.0,), sample=7, example=b"", spacing=-1
+  ) -> bytes:
+    packed = ops.lib().liquid_pack_record(
+      image=image, labels=list(labels), id=sample, example=example, jpeg_index=spacing
     )
+    index = ops.lib().liquid_unpack_record(framed=packed.framed).index.numpy()
+    self.assertEqual(packed.index_bytes, len(index))
+    return packed.framed.numpy()
 
   @parameterized.parameters(
     (b"img", (3.0,), b""),
@@ -67,6 +73,84 @@ class RecordOpsTest(parameterized.TestCase, tf.test.TestCase):
     for size in range(len(framed)):
       with self.assertRaisesRegex(tf.errors.DataLossError, "offset|shorter"):
         ops.lib().liquid_unpack_record(framed=framed[:size])
+
+  @parameterized.parameters(((1.0,), b""), ((1.0, 2.0), b"example"), ((), b"e"))
+  def test_index_of_a_jpeg(self, labels, example):
+    pixels = photos.photo("chelsea")[:70, :90]
+    jpeg = tf.io.encode_jpeg(pixels, quality=80).numpy()
+    plain = self._pack(jpeg, labels, example=example)
+    indexes = []
+    for spacing in (0, 2, 16):
+      framed = self._pack(jpeg, labels, example=example, spacing=spacing)
+      record = ops.lib().liquid_unpack_record(framed=framed)
+      index = record.index.numpy()
+      self.assertEqual(index[:4], b"LJX1")
+      self.assertEqual(struct.unpack_from("<II", index, 4), (len(index), spacing))
+      flag = len(labels) if len(labels) > 1 else 0
+      header = plain[8:24] + struct.pack("<Q", len(jpeg)) + plain[32 : 32 + 4 * flag]
+      self.assertEqual(framed, _frame(header + jpeg + index + example))
+      self.assertEqual(record.image.numpy(), jpeg)
+      self.assertEqual(record.example.numpy(), example)
+      self.assertAllEqual(record.labels, tf.constant(labels, tf.float32))
+      indexes.append(index)
+      for size in range(len(framed)):
+        with self.assertRaisesRegex(tf.errors.DataLossError, "offset|shorter"):
+          ops.lib().liquid_unpack_record(framed=framed[:size])
+    self.assertLen(set(indexes), 3)
+
+  def test_files_without_an_index(self):
+    pixels = photos.photo("chelsea")[:40, :50]
+    baseline = tf.io.encode_jpeg(pixels).numpy()
+    progressive = tf.io.encode_jpeg(pixels, progressive=True).numpy()
+    png = tf.io.encode_png(pixels).numpy()
+    for image in (progressive, png, baseline[: len(baseline) // 2], b"img", b""):
+      self.assertEqual(self._pack(image, spacing=16), self._pack(image))
+    for wrong in (-2, 2**32):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "jpeg_index"):
+        self._pack(baseline, spacing=wrong)
+
+  @parameterized.product(
+    labels=[(), (1.0,), (1.0, 2.0)], size=[0, 40, 68], example=[b"", b"e", b"example"]
+  )
+  def test_python_parses_the_same(self, labels, size, example):
+    image = b"img1" + _MAGIC * 2 + b"5"
+    index = struct.pack("<4sI", b"LJX1", size) + bytes(size - 8) if size else b""
+    flag = len(labels) if len(labels) > 1 else 0
+    label = labels[0] if len(labels) == 1 else 0.0 if flag else math.nan
+    id2 = len(image) if index or example else 0
+    payload = struct.pack(f"<IfQQ{flag}f", flag, label, 7, id2, *labels[:flag])
+    behind = len(payload) + len(image)
+    payload += image + index + example
+    found = self._parse_both(payload)
+    self.assertEqual(
+      (bytes(found.image), bytes(found.index), found.labels, found.example),
+      (image, index, labels, example),
+    )
+    random = np.random.default_rng(len(payload))
+    sizes = [0, 1, 2, 3, *range(16, 24), *range(behind, behind + 8)]
+    outcomes = {True}
+    for case in range(40):
+      bad = bytearray(payload)
+      bad[min(random.choice(sizes), len(bad) - 1)] ^= 1 << random.integers(8)
+      bad = bad[: random.integers(len(bad) + 1) if case % 4 == 0 else None]
+      outcomes.add(self._parse_both(bytes(bad)) is not None)
+    self.assertLen(outcomes, 2)
+
+  def _parse_both(self, payload: bytes) -> stored_record.Stored | None:
+    """What Python makes of sample 7, and the op too; None where both refuse it."""
+    framed = _frame(payload)
+    try:
+      found = stored_record.parse(np.frombuffer(framed, np.uint8), 7)
+    except ValueError:
+      with self.assertRaises(tf.errors.DataLossError):
+        ops.lib().liquid_unpack_record(framed=framed)
+      return None
+    record = ops.lib().liquid_unpack_record(framed=framed)
+    self.assertEqual(bytes(found.image), record.image.numpy())
+    self.assertEqual(bytes(found.index), record.index.numpy())
+    self.assertEqual(found.example, record.example.numpy())
+    np.testing.assert_array_equal(found.labels, record.labels.numpy())
+    return found
 
   def test_an_example_needs_an_image(self):
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "sample 7: .*image"):
