@@ -22,6 +22,17 @@ from liquid_tf.errors import ManifestError
 _CHUNK = 64
 
 
+def _jpeg_index(manifest: Manifest) -> dict[str, int] | None:
+  """Sums the indexes in the shards of jpeg; None without such shards."""
+  shards = [shard for shard in manifest["shards"] if shard["format"] == "jpeg"]
+  if not shards:
+    return None
+  return {
+    "records": sum(shard.get("indexed", 0) for shard in shards),
+    "bytes": sum(shard.get("index_bytes", 0) for shard in shards),
+  }
+
+
 def _summary(
   path: str,
   manifest: Manifest | None,
@@ -56,6 +67,7 @@ def _summary(
     "shards": len(manifest.shards),
     "skipped": manifest["skipped"],
     "pcr": manifest.data.get("pcr"),
+    "jpeg_index": _jpeg_index(manifest),
     "labels": labelled,
     "columns": {name: column["dtype"] for name, column in manifest["columns"].items()},
     "version": manifest["version"],
@@ -216,11 +228,12 @@ def inspect(path: str | os.PathLike | View) -> dict[str, Any]:
     `supervised`, `pixels` ("checked", or "unchecked" by `convert(check="headers")`),
     `splits` (samples by name), `formats` (`samples`, `bytes`,
     `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
-    `skipped`, `pcr` (its key of the manifest, or None), `labels` (how many samples have
-    one beside the index), `columns` (type of each metadata column), `version` and
-    `made_by` (what made it), and `problems`: one sentence for each thing that is wrong,
-    empty for a sound dataset. Of a directory that is no dataset, only `problems` says
-    anything.
+    `skipped`, `pcr` (its key of the manifest, or None), `jpeg_index` (`records` of
+    whole jpeg shards that have an index, and `bytes` of these; None without such
+    shards), `labels` (how many samples have one beside the index), `columns` (type of
+    each metadata column), `version` and `made_by` (what made it), and `problems`: one
+    sentence for each thing that is wrong, empty for a sound dataset. Of a directory
+    that is no dataset, only `problems` says anything.
   """
   whole = not isinstance(path, View)
   path, manifest, index, problems = _open(path)
@@ -277,13 +290,17 @@ def _verify_shard(
   check: RecordCheck,
   limits: Limits,
   step,
-) -> list[str]:
-  """Checks every record of a shard; `step(n)` is told of n checked ones."""
+) -> tuple[list[str], np.ndarray]:
+  """Checks every record of a shard; `step(n)` is told of n checked ones.
+
+  Returns:
+    What is wrong, and bytes of the JPEG index of each record, int64.
+  """
   from liquid_tf._tensorflow import tf
 
   shard = manifest.shards[number]
   path = manifest.path(shard.path)
-  problems = []
+  problems, indexes = [], np.zeros(len(rows), np.int64)
   for begin in range(0, len(rows), _CHUNK):
     chunk = np.ascontiguousarray(rows[begin : begin + _CHUNK])
     packed = chunk.view(np.uint8).reshape(len(chunk), -1)
@@ -292,7 +309,8 @@ def _verify_shard(
         path=path, rows=packed, **limits.attributes()
       )
     except tf.errors.OpError as error:
-      return [f"{path} cannot be read: {ops.reason(error, path)}"]
+      return [f"{path} cannot be read: {ops.reason(error, path)}"], indexes
+    indexes[begin : begin + len(chunk)] = checked.index_bytes.numpy()
     ends = np.cumsum(checked.label_counts.numpy())
     labels = np.split(checked.labels.numpy(), ends[:-1])
     for i, (problem, example) in enumerate(
@@ -306,7 +324,27 @@ def _verify_shard(
           f"{chunk[i]['offset']}): {text}"
         )
     step(len(chunk))
-  return problems
+  return problems, indexes
+
+
+def _indexes_problem(manifest: Manifest, number: int, indexes: np.ndarray) -> str:
+  """Problem of what the manifest says of the JPEG indexes in a shard, or "".
+
+  Args:
+    manifest: of the dataset.
+    number: of the shard.
+    indexes: shape [records], bytes of the index of every record in it.
+  """
+  shard = manifest["shards"][number]
+  have = {"indexed": int(np.count_nonzero(indexes)), "index_bytes": int(indexes.sum())}
+  said = {key: shard.get(key, 0) for key in have}
+  if have == said:
+    return ""
+  return (
+    f"{manifest.path(shard['path'])} has {have['index_bytes']} bytes of indexes in "
+    f"{have['indexed']} records, but shards[{number}] of {manifest.file} says "
+    f"{said['index_bytes']} in {said['indexed']}"
+  )
 
 
 def _file_problem(path: str, shard: Shard) -> list[str]:
@@ -390,9 +428,12 @@ def verify(
         bar.step(len(rows))
         problem = ""
       else:
-        found = _verify_shard(manifest, number, rows, check, limits, bar.step)
+        found, indexes = _verify_shard(manifest, number, rows, check, limits, bar.step)
         right = len(rows) - min(len(found), len(rows))
         problem = _idx_problem(manifest, number, rows)
+        # Removed samples have records there, too.
+        if not (found or problem) and len(rows) == shard.records:
+          problem = _indexes_problem(manifest, number, indexes)
       verified += right
       if whole and not found:
         found = _file_problem(manifest.path(shard.path), shard)
