@@ -49,7 +49,9 @@ class Stats:
     - `fallbacks`, damaged in that format and read in another one;
     - `retries`, reads that a device refused and that were made again;
     - `decodes`, whose pixels were not in memory, and their `decode_seconds`, summed
-      over threads.
+      over threads;
+    - `libjpeg_decodes`, those of them that libjpeg-turbo decoded: all of pcr, and the
+      JPEG files that our own decoder leaves to it, such as progressive ones.
 
     Of the format pcr, `hits` and `loads` are records; where a batch has several scan
     groups, these count as formats: "pcr@2", "pcr@10". An epoch that read scan groups
@@ -135,14 +137,14 @@ class Stats:
 
     Returns:
       `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
-      `retries`, `decodes`, `disk_bytes`, `by_format` {name: {samples, bytes, hits,
-      loads, memory_hits, skipped, fallbacks, retries, decodes}},
-      `seconds` {read, decode, wait, step, disk} as in `batches`, `skipped` {count,
-      first: [{sample, reason}]}, `fallbacks` {count, other_pixels, first: [{sample,
-      read_as, reason}]}: samples that were read in another format, since the encoding
-      that they were to be read in is damaged; how many of them have other pixels there,
-      which is lossy; and which format that is, `cached` {records, bytes}: what memory
-      holds between epochs,
+      `retries`, `decodes`, `libjpeg_decodes`, `disk_bytes`, `by_format` {name:
+      {samples, bytes, hits, loads, memory_hits, skipped, fallbacks, retries, decodes,
+      libjpeg_decodes}}, `seconds` {read, decode, wait, step, disk} as in `batches`,
+      `skipped` {count, first: [{sample, reason}]}, `fallbacks` {count, other_pixels,
+      first: [{sample, read_as, reason}]}: samples that were read in another format,
+      since the encoding that they were to be read in is damaged; how many of them have
+      other pixels there, which is lossy; and which format that is, `cached` {records,
+      bytes}: what memory holds between epochs,
       `pool` {used, kept}: bytes of records and batches in the whole process, and free
       ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
       dropped} samples, `reading` {name: what the format is read with, such as
@@ -154,7 +156,10 @@ class Stats:
       of `disk_bytes`.
     """
     data = self._read()
-    counts = ("samples", "hits", "loads", "memory_hits", "retries", "decodes")
+    counts = (
+      *("samples", "hits", "loads", "memory_hits", "retries", "decodes"),
+      "libjpeg_decodes",
+    )
     names = (*counts, "bytes", "skipped", "fallbacks")
     epochs = [data["earlier"], *data["epochs"]]
     by_format = {

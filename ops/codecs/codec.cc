@@ -152,6 +152,8 @@ Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
                          row_stride);
 }
 
+uint64_t LibraryDecodes() { return JpegLibraryDecodes(); }
+
 uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits) {
   L3Info info;
   const bool is_l3 = format == Format::kL3 || format == Format::kL3Compact;

@@ -59,6 +59,10 @@ Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
                    const ImageInfo& expected, uint32_t denominator,
                    const Window& window, uint8_t* out, size_t row_stride);
 
+// Images that libjpeg-turbo has decoded in the calling thread so far: all of
+// pcr, and those of jpeg that are not for our own decoder.
+uint64_t LibraryDecodes();
+
 // Rows of the whole image at whose multiples windows may be cut, so that
 // several threads decode one image at no more work; 0 where they may not.
 uint32_t BandRows(Format format, ByteSpan bytes, const DecodeLimits& limits);

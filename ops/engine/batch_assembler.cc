@@ -391,6 +391,7 @@ BatchReport MakeReport(const PendingBatch& batch) {
   report.memory_hits.resize(formats);
   report.bytes.resize(formats);
   report.decodes.resize(formats);
+  report.libjpeg_decodes.resize(formats);
   report.decode_seconds.resize(formats);
   for (const Slot& slot : batch.slots) {
     const RecordBlock::Item& item = *slot.item;
@@ -400,6 +401,7 @@ BatchReport MakeReport(const PendingBatch& batch) {
     report.bytes[item.format] += slot.record().bytes();
     if (slot.decoded) {
       ++report.decodes[item.format];
+      report.libjpeg_decodes[item.format] += slot.by_library;
       report.decode_seconds[item.format] += slot.decode_seconds;
     }
     report.disk_bytes += item.disk_bytes;

@@ -205,7 +205,9 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
         __builtin_prefetch(next.data + at);
       }
     }
+    const uint64_t by_library = LibraryDecodes();
     DecodeSlot(slots[i], batch, scratch.get());
+    batch->slots[slots[i]].by_library = LibraryDecodes() != by_library;
     const auto ended = std::chrono::steady_clock::now();
     batch->slots[slots[i]].decode_seconds =
         std::chrono::duration<double>(ended - begun).count();

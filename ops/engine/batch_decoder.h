@@ -56,8 +56,9 @@ struct Slot {
   SamplePlan plan;
   std::vector<SamplePlan> more_views;  // their plans
   Status status;
-  bool taken = false;    // it fills a gap of an earlier batch
-  bool decoded = false;  // its pixels were not in memory
+  bool taken = false;       // it fills a gap of an earlier batch
+  bool decoded = false;     // its pixels were not in memory
+  bool by_library = false;  // libjpeg-turbo decoded some of them
   double decode_seconds = 0;
   std::vector<Array> ragged;  // [h * w, c] per pixel feature
   SampleBoxes boxes;

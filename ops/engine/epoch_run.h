@@ -40,7 +40,8 @@ struct BatchReport {
   std::vector<uint32_t> memory_hits;      // served without a read in this epoch
   std::vector<uint64_t> bytes;            // encoded bytes of the samples
   std::vector<uint32_t> decodes;          // whose pixels were not in memory
-  std::vector<double> decode_seconds;     // of these, summed over threads
+  std::vector<uint32_t> libjpeg_decodes;  // of these, by libjpeg-turbo
+  std::vector<double> decode_seconds;     // of decodes, summed over threads
   std::vector<Fallback> fallbacks;        // one for each such sample
   uint64_t disk_bytes = 0;                // read for these samples
   std::shared_ptr<const BatchCost> cost;  // read on account of this batch

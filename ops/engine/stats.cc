@@ -91,12 +91,16 @@ void Add(const BatchSeconds& seconds, BatchSeconds* sums) {
 }  // namespace
 
 const std::pair<const char*, std::vector<uint64_t> StatsBoard::Epoch::*>
-    StatsBoard::kCounts[] = {
-        {"samples", &Epoch::samples},     {"hits", &Epoch::hits},
-        {"loads", &Epoch::loads},         {"memory_hits", &Epoch::memory_hits},
-        {"bytes", &Epoch::bytes},         {"skipped", &Epoch::skipped},
-        {"fallbacks", &Epoch::fallbacks}, {"retries", &Epoch::retries},
-        {"decodes", &Epoch::decodes}};
+    StatsBoard::kCounts[] = {{"samples", &Epoch::samples},
+                             {"hits", &Epoch::hits},
+                             {"loads", &Epoch::loads},
+                             {"memory_hits", &Epoch::memory_hits},
+                             {"bytes", &Epoch::bytes},
+                             {"skipped", &Epoch::skipped},
+                             {"fallbacks", &Epoch::fallbacks},
+                             {"retries", &Epoch::retries},
+                             {"decodes", &Epoch::decodes},
+                             {"libjpeg_decodes", &Epoch::libjpeg_decodes}};
 
 void StatsBoard::SetFormats(std::vector<std::string> formats) {
   std::lock_guard<std::mutex> lock(mu_);
@@ -147,6 +151,7 @@ void StatsBoard::AddBatch(const BatchReport& report) {
   Add(report.memory_hits, &entry.memory_hits);
   Add(report.bytes, &entry.bytes);
   Add(report.decodes, &entry.decodes);
+  Add(report.libjpeg_decodes, &entry.libjpeg_decodes);
   Add(report.decode_seconds, &entry.decode_seconds);
   entry.disk_bytes += report.disk_bytes;
   for (const Fallback& fallback : report.fallbacks) {

@@ -59,7 +59,7 @@ class StatsBoard {
  private:
   struct Epoch {
     std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped,
-        fallbacks, retries, decodes;
+        fallbacks, retries, decodes, libjpeg_decodes;
     std::vector<double> decode_seconds;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
@@ -74,7 +74,7 @@ class StatsBoard {
   };
   // Counts by format, with their names in JSON.
   static const std::pair<const char*, std::vector<uint64_t> Epoch::*>
-      kCounts[9];
+      kCounts[10];
   // A batch without its counts, which lie in counts_.
   struct Batch {
     int64_t epoch = 0;

@@ -17,6 +17,7 @@
 #ifndef LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 #define LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 
+#include <cstdint>
 #include <string>
 
 #include "ops/codecs/codec_types.h"
@@ -38,6 +39,9 @@ Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
 Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
                            const ImageInfo& expected, const Window& window,
                            uint8_t* out, size_t row_stride);
+// Images that libjpeg-turbo has decoded in the calling thread so far, for
+// whichever function.
+uint64_t JpegLibraryDecodes();
 // At 1/`denominator` of the size, as DecodeDraft has it.
 Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
                        const ImageInfo& expected, uint32_t denominator,

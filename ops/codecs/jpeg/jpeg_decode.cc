@@ -12,6 +12,8 @@
 namespace liquid {
 namespace {
 
+thread_local uint64_t library_decodes = 0;
+
 class Reader {
  public:
   Reader() { std::memset(&library_, 0, sizeof(library_)); }
@@ -22,12 +24,14 @@ class Reader {
   Status ReadHeader(ByteSpan bytes, const DecodeLimits& limits);
   // Before decoding: at a part of the size.
   Status Scale(uint32_t denominator);
-  Status DecodeAll(uint8_t* out, size_t row_stride);
-  Status DecodeWindow(const Window& window, uint8_t* out, size_t row_stride);
+  // `window` lies in the image.
+  Status Decode(const Window& window, uint8_t* out, size_t row_stride);
 
   const ImageInfo& info() const { return info_; }
 
  private:
+  Status DecodeAll(uint8_t* out, size_t row_stride);
+  Status DecodeWindow(const Window& window, uint8_t* out, size_t row_stride);
   Status ParseHeader(ByteSpan bytes);
   Status CheckScans(ByteSpan bytes, const DecodeLimits& limits);
   // Starts decoding and crops to the columns of `window` and a margin;
@@ -177,6 +181,14 @@ Status Reader::DecodeWindow(const Window& window, uint8_t* out,
   return ReadWindow(window, first_column, row_buffer.get(), out, row_stride);
 }
 
+Status Reader::Decode(const Window& window, uint8_t* out, size_t row_stride) {
+  LIQUID_RETURN_IF_ERROR(CoversImage(window, info_)
+                             ? DecodeAll(out, row_stride)
+                             : DecodeWindow(window, out, row_stride));
+  ++library_decodes;
+  return OkStatus();
+}
+
 // Whether our own decoder takes the file, by its header, and within `limits`.
 bool IsBaseline(ByteSpan bytes, const DecodeLimits& limits,
                 BaselineHeader* header) {
@@ -254,11 +266,10 @@ Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
   LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
   LIQUID_RETURN_IF_ERROR(
       CheckRequest("jpeg", reader.info(), expected, window, row_stride));
-  if (CoversImage(window, reader.info())) {
-    return reader.DecodeAll(out, row_stride);
-  }
-  return reader.DecodeWindow(window, out, row_stride);
+  return reader.Decode(window, out, row_stride);
 }
+
+uint64_t JpegLibraryDecodes() { return library_decodes; }
 
 Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
                        const ImageInfo& expected, uint32_t denominator,
@@ -271,8 +282,7 @@ Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
       CheckRequest("jpeg", info, expected, whole, info.RowBytes()));
   LIQUID_RETURN_IF_ERROR(reader.Scale(denominator));
   LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", info, info, window, row_stride));
-  if (CoversImage(window, info)) return reader.DecodeAll(out, row_stride);
-  return reader.DecodeWindow(window, out, row_stride);
+  return reader.Decode(window, out, row_stride);
 }
 
 }  // namespace liquid

@@ -212,6 +212,21 @@ class PillowTest(tf.test.TestCase, parameterized.TestCase):
       self.assertLess(np.abs(difference).mean(), 12)
     self.assertGreater(smaller, 6)
 
+  def test_statistics_count_the_files_that_libjpeg_decodes(self):
+    source = self.create_tempdir()
+    for i in range(7):
+      image = Image.fromarray(np.full((40, 50, 3), 30 * i, np.uint8))
+      image.save(os.path.join(source, f"{i}.jpg"), progressive=i >= 4)
+    path = os.path.join(self.create_tempdir(), "dataset")
+    liquid_tf.convert(source.full_path, path, "jpeg", progress=False)
+    data = liquid_tf.dataset(path, 7)
+    for _ in range(2):
+      list(data)
+    stats = liquid_tf.stats(data)
+    self.assertEqual([e["libjpeg_decodes"]["jpeg"] for e in stats.epochs], [3, 3])
+    self.assertEqual(stats.summary()["decodes"], 14)
+    self.assertEqual(stats.summary()["libjpeg_decodes"], 6)
+
   def test_windows_of_drafts_are_near_the_windows(self):
     source = self.create_tempdir()
     ramp = np.add.outer(np.arange(400) // 2, np.arange(600) // 12)[..., None]

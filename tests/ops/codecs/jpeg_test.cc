@@ -126,6 +126,29 @@ TEST(JpegTest, TwelveBitsAndLosslessSaySo) {
             "jpeg: 12 bits a sample");
 }
 
+TEST(JpegTest, CountsWhatTheLibraryDecodes) {
+  const ImageInfo info = Info(20, 30, 3);
+  const Bytes noise = MakePixels(info, 1);
+  Bytes pixels;
+  for (const bool progressive : {false, true, true, false, true}) {
+    const std::string file =
+        WriteJpeg(JpegKind{"", 3, 2, 2, progressive}, info, noise);
+    const uint64_t before = LibraryDecodes();
+    ASSERT_TRUE(
+        DecodeWindow(Format::kJpeg, file, info, {0, 0, 20, 30}, &pixels).ok());
+    const bool by_library = progressive || !HasBaselineVectors();
+    EXPECT_EQ(LibraryDecodes() - before, by_library ? 1 : 0);
+    ASSERT_TRUE(
+        DecodeWindow(Format::kJpeg, file, info, {2, 3, 5, 7}, &pixels).ok());
+    EXPECT_EQ(LibraryDecodes() - before, by_library ? 2 : 0);
+    const uint64_t decoded = LibraryDecodes();
+    EXPECT_FALSE(DecodeWindow(Format::kJpeg, file.substr(0, file.size() - 9),
+                              info, {0, 0, 20, 30}, &pixels)
+                     .ok());
+    EXPECT_EQ(LibraryDecodes(), decoded);
+  }
+}
+
 TEST(JpegTest, PaddingBetweenSegmentsIsHarmless) {
   const ImageInfo info = Info(8, 8, 1);
   std::string file;

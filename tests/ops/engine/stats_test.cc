@@ -25,6 +25,7 @@ BatchReport Report(int64_t epoch, uint64_t first_draw) {
   report.memory_hits = {0, 1};
   report.bytes = {300, 50};
   report.decodes = {2, 1};
+  report.libjpeg_decodes = {1, 0};
   report.decode_seconds = {0.125, 0.5};
   report.disk_bytes = 4096;
   auto cost = std::make_shared<BatchCost>();
@@ -64,6 +65,7 @@ TEST(StatsTest, NothingYet) {
       "\"fallbacks\":{\"png\":0,\"raw\":0},"
       "\"retries\":{\"png\":0,\"raw\":0},"
       "\"decodes\":{\"png\":0,\"raw\":0},"
+      "\"libjpeg_decodes\":{\"png\":0,\"raw\":0},"
       "\"decode_seconds\":{\"png\":0,\"raw\":0}},"
       "\"skipped\":{\"count\":0,\"first\":[]},"
       "\"fallbacks\":{\"count\":0,\"other_pixels\":0,\"first\":[]},"
@@ -129,6 +131,7 @@ TEST(StatsTest, SumsByEpochAndFormat) {
                 "\"fallbacks\":{\"png\":0,\"raw\":0},"
                 "\"retries\":{\"png\":5,\"raw\":0},"
                 "\"decodes\":{\"png\":4,\"raw\":2},"
+                "\"libjpeg_decodes\":{\"png\":2,\"raw\":0},"
                 "\"decode_seconds\":{\"png\":0.25,\"raw\":1}},{\"epoch\":1,"
                 "\"batches\":1"));
   EXPECT_THAT(json, HasSubstr("\"skipped\":{\"count\":1,\"first\":[{\"sample\":"
