@@ -42,6 +42,8 @@ struct DecodeLimits {
 struct EncodeOptions {
   int png_level = 6;      // zlib level
   int jpeg_quality = 95;  // 1..100, 4:4:4
+  // Of Transcode: JPEG files of several scans become files of one.
+  bool jpeg_one_scan = false;
   bool webp_lossless = true;
   int webp_quality = 90;                // lossy only
   Effort l3_effort = Effort::kDefault;  // of the compact profile

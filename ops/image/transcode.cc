@@ -5,7 +5,9 @@
 
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/jpeg/jpeg_color.h"
+#include "ops/codecs/jpeg/jpeg_one_scan.h"
 #include "ops/codecs/jpeg/jpeg_progressive.h"
+#include "ops/codecs/jpeg/jpeg_scans.h"
 #include "ops/codecs/pixels.h"
 #include "ops/image/changes.h"
 
@@ -31,10 +33,11 @@ bool IsLosslessWebp(ByteSpan file) {
   return false;
 }
 
-// Makes JPEG of JPEG without loss, progressive for a pcr. Where `is_gray`, a
-// gray file becomes one of three channels.
+// Makes JPEG of JPEG without loss, progressive for a pcr and else of one scan.
+// Where `is_gray`, a gray file becomes one of three channels.
 Status TransformJpeg(ByteSpan file, const DecodeLimits& limits, bool is_gray,
                      Format target, std::string* encoded) {
+  if (!is_gray && target == Format::kJpeg) return ToOneScan(file, encoded);
   if (!is_gray) return ToProgressive(file, limits, encoded);
   std::string color;
   LIQUID_RETURN_IF_ERROR(GrayToColor(file, limits, &color));
@@ -102,7 +105,10 @@ Status Transcode(ByteSpan file, const DecodeLimits& limits,
 
   const bool same_loss =
       target != Format::kWebp || IsLosslessWebp(file) == options.webp_lossless;
-  if (source == target && keeps_channels && keeps_rest && same_loss) {
+  const bool joins_scans =
+      target == Format::kJpeg && options.jpeg_one_scan && HasScans(file);
+  if (source == target && keeps_channels && keeps_rest && same_loss &&
+      !joins_scans) {
     encoded->assign(reinterpret_cast<const char*>(file.data), file.size);
     return OkStatus();
   }

@@ -31,11 +31,11 @@ Status ScanHeader(ByteSpan file, const DecodeLimits& limits, Scan* scan);
 
 // Replaces `*encoded` by `file` in the `target` format. The bytes are copied
 // where the file already is in that format, nothing of it changes, and it is as
-// lossless as `options` ask. Otherwise the pixels are encoded, and for a
-// lossless target decoded again and compared: a difference is Internal. For
-// Format::kPcr `*encoded` is a progressive JPEG file. A JPEG becomes jpeg or
-// pcr without loss, and is compared as well, where it keeps its places, and its
-// channels or is gray and `channels` is 3.
+// lossless as `options` ask, and as they ask has one scan. Otherwise the pixels
+// are encoded, and for a lossless target decoded again and compared: a
+// difference is Internal. For Format::kPcr `*encoded` is a progressive JPEG
+// file. A JPEG becomes jpeg or pcr without loss, and is compared as well, where
+// it keeps its places, and its channels or is gray and `channels` is 3.
 // `*result` describes `*encoded`: decoding it gives that hash.
 Status Transcode(ByteSpan file, const DecodeLimits& limits,
                  const Changes& changes, Format target,

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/jpeg/jpeg_scans.h"
 #include "ops/image/transcode.h"
 #include "ops/kernel/image_inputs.h"
 #include "ops/kernel/tf_status.h"
@@ -113,6 +114,8 @@ class TranscodeImageOp : public OpKernel {
     OP_REQUIRES_OK(context, GetChanges(context, &changes_));
     OP_REQUIRES_OK(context, GetLimits(context, &limits_));
     OP_REQUIRES_OK(context, GetEncodeOptions(context, &options_));
+    OP_REQUIRES_OK(context,
+                   context->GetAttr("jpeg_one_scan", &options_.jpeg_one_scan));
   }
 
   void Compute(OpKernelContext* context) override {
@@ -144,11 +147,28 @@ class TranscodeImageOp : public OpKernel {
   EncodeOptions options_;
 };
 
+class HasJpegScansOp : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override {
+    ByteSpan file;
+    OP_REQUIRES_OK(context, Scalar(context, 0, &file));
+    Format format;
+    const bool is_jpeg =
+        SniffFormat(file, &format).ok() && format == Format::kJpeg;
+    OP_REQUIRES_OK(context,
+                   SetScalar<bool>(context, 0, is_jpeg && HasScans(file)));
+  }
+};
+
 REGISTER_KERNEL_BUILDER(Name("Liquid>ScanImage").Device(tensorflow::DEVICE_CPU),
                         ScanImageOp);
 REGISTER_KERNEL_BUILDER(
     Name("Liquid>TranscodeImage").Device(tensorflow::DEVICE_CPU),
     TranscodeImageOp);
+REGISTER_KERNEL_BUILDER(
+    Name("Liquid>HasJpegScans").Device(tensorflow::DEVICE_CPU), HasJpegScansOp);
 
 }  // namespace
 }  // namespace liquid

@@ -96,6 +96,7 @@ REGISTER_OP("Liquid>TranscodeImage")
     .Attr("antialias: bool = true")
     .Attr("png_level: int = 6")
     .Attr("jpeg_quality: int = 95")
+    .Attr("jpeg_one_scan: bool = false")
     .Attr("webp_lossless: bool = true")
     .Attr("webp_quality: int = 90")
     .Attr("l3_effort: {'fast', 'default', 'best'} = 'default'")
@@ -111,6 +112,24 @@ format and losslessness asked for, and of which nothing changes, is copied.
 
 target: Scalar: name of a format, or webp-lossy, which is webp with webp_lossless false.
 pixels_hash: of what decoding `encoded` gives, as the bits of a uint64.
+jpeg_one_scan: makes progressive JPEG files, and others of several scans, sequential ones
+  of the same coefficients, where they can be.
+)doc");
+
+REGISTER_OP("Liquid>HasJpegScans")
+    .Input("contents: string")
+    .Output("has_scans: bool")
+    .SetShapeFn([](InferenceContext* c) {
+      ShapeHandle unused;
+      TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 0, &unused));
+      c->set_output(0, c->Scalar());
+      return absl::OkStatus();
+    })
+    .Doc(R"doc(
+Whether a file is a JPEG of several Huffman-coded scans, as progressive ones are.
+
+contents: Scalar, any bytes.
+has_scans: Scalar; false where the bytes are no JPEG.
 )doc");
 
 }  // namespace liquid

@@ -14,7 +14,10 @@ enum Marker : uint8_t {
   kSoi = 0xd8,
   kEoi = 0xd9,
   kSos = 0xda,
+  kApp0 = 0xe0,
   kApp1 = 0xe1,
+  kApp15 = 0xef,
+  kCom = 0xfe,
 };
 
 Status Damaged(const std::string& what, size_t offset) {
@@ -138,6 +141,36 @@ size_t CountScans(ByteSpan jpeg) {
     segment.end = EndOfData(jpeg, segment.end);
   }
   return count;
+}
+
+bool HasScans(ByteSpan jpeg) {
+  bool in_scan = false;
+  Segment segment;
+  segment.end = 2;
+  while (ReadSegment(jpeg, segment.end, &segment).ok() &&
+         segment.marker != kEoi) {
+    constexpr uint8_t kArithmetic = 0x08;
+    if (IsFrame(segment.marker) && (segment.marker & kArithmetic) != 0) break;
+    if (segment.marker != kSos) continue;
+    if (in_scan) return true;
+    in_scan = true;
+    segment.end = EndOfData(jpeg, segment.end);
+  }
+  return false;
+}
+
+std::vector<JpegSegment> FindAppSegments(ByteSpan jpeg) {
+  std::vector<JpegSegment> found;
+  Segment segment;
+  segment.end = 2;
+  while (ReadSegment(jpeg, segment.end, &segment).ok() &&
+         segment.marker != kSos && segment.marker != kEoi) {
+    const uint8_t marker = segment.marker;
+    if ((marker >= kApp0 && marker <= kApp15) || marker == kCom) {
+      found.push_back({marker, segment.payload});
+    }
+  }
+  return found;
 }
 
 Status CheckFrame(ByteSpan jpeg) {

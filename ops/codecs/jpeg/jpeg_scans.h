@@ -6,6 +6,7 @@
 #define LIQUID_OPS_CODECS_JPEG_JPEG_SCANS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "ops/core/span.h"
@@ -22,6 +23,19 @@ Status SplitScans(ByteSpan jpeg, std::vector<ByteSpan>* chunks);
 
 // How many scans a decoder would meet, up to EOI or to damage.
 size_t CountScans(ByteSpan jpeg);
+
+// Whether the data are in several scans coded by Huffman's tables, as those of
+// a progressive file. O(bytes up to the second scan).
+bool HasScans(ByteSpan jpeg);
+
+struct JpegSegment {
+  uint8_t marker = 0;
+  ByteSpan payload;  // behind its length
+};
+
+// The APPn and COM segments before the first scan, in their order, up to
+// damage.
+std::vector<JpegSegment> FindAppSegments(ByteSpan jpeg);
 
 // Unimplemented for a file of other than 8 bits, and for a lossless one, which
 // versions of the library from 3 on decode to what is not a DCT's 8 bits. OK

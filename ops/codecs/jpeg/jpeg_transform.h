@@ -44,6 +44,7 @@ class JpegTransform {
     target_.optimize_coding = TRUE;
     Prepare();
     jpeg_write_coefficients(&target_, coefficients_);
+    WriteMarkers();
     jpeg_finish_compress(&target_);
     return OkStatus();
   }
@@ -53,6 +54,8 @@ class JpegTransform {
   virtual void RequestArrays() {}
   // Makes the target differ from the source.
   virtual void Prepare() = 0;
+  // Writes what stands between SOI and the tables.
+  virtual void WriteMarkers() {}
 
   jpeg_decompress_struct source_ = {};
   jpeg_compress_struct target_ = {};

@@ -28,6 +28,7 @@ struct JpegKind {
   int restart_interval = 0;
   int quality = 85;
   bool optimize = false;  // Huffman tables of its own
+  bool apart = false;     // a sequential scan for each component
 };
 
 inline void PrintTo(const JpegKind& kind, std::ostream* out) {
@@ -58,6 +59,14 @@ inline std::string WriteJpeg(const JpegKind& kind, const ImageInfo& info,
   library.arith_code = kind.arithmetic ? TRUE : FALSE;
   library.optimize_coding = kind.optimize ? TRUE : FALSE;
   if (kind.progressive) jpeg_simple_progression(&library);
+  jpeg_scan_info scans[3] = {};
+  if (kind.apart) {
+    for (int i = 0; i < info.channels; ++i) {
+      scans[i] = {1, {i}, 0, DCTSIZE2 - 1, 0, 0};
+    }
+    library.scan_info = scans;
+    library.num_scans = info.channels;
+  }
   jpeg_start_compress(&library, TRUE);
   while (library.next_scanline < library.image_height) {
     JSAMPROW row = const_cast<JSAMPROW>(pixels.data() + library.next_scanline *
