@@ -266,6 +266,26 @@ class BestMixTest(parameterized.TestCase):
     self.assertEqual(shares[0], 0)
     self.assertEqual(shares[-1], 1)
 
+  @parameterized.named_parameters(
+    # MB/s of the disk; the share of l3 that is advised before and after.
+    ("slow", 100, 0, 0),
+    ("middle", 500, 0.31, 0),
+    ("fast", 750, 0.5, 0.16),
+  )
+  def test_jpeg_that_decodes_faster_takes_the_mix_from_l3(self, disk, before, after):
+    # By a training recipe on two processors, seconds of one: JPEG by libjpeg-turbo
+    # alone and by its index, and l3.
+    for jpeg, wanted in ((0.887e-3, before), (0.40e-3, after)):
+      measured = {"jpeg": (110e3, jpeg), "l3": (290e3, 0.10e-3)}
+      costs = {
+        name: _cost(stored, stored / (1e6 * disk), seconds / 2, 0.01e-3)
+        for name, (stored, seconds) in measured.items()
+      }
+      choice = planner.worthwhile(costs, _MACHINE)
+      self.assertAlmostEqual(choice.mix.get("l3", 0), wanted, delta=0.02)
+      alone = model.predict(costs, _MACHINE, {"jpeg": 1}).throughput
+      self.assertGreaterEqual(choice.prediction.throughput, alone)
+
   def test_a_mix_that_gains_little_is_not_worth_it(self):
     costs = {name: _COSTS[name] for name in ("png", "raw")}
     best = planner.best_mix(costs, _MACHINE)
