@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
+#include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
 #include "ops/codecs/l3/host/l3_avx2.h"
 
@@ -134,12 +134,17 @@ LIQUID_BASELINE_TARGET inline void Interleave3(V r, V g, V b, uint8_t* p) {
   l3_avx2::Interleave3(ToBytes(r), ToBytes(g), ToBytes(b), p);
 }
 
+LIQUID_BASELINE_TARGET inline uint32_t LowBits(uint64_t word, uint32_t count) {
+  return static_cast<uint32_t>(_bzhi_u64(word, count));
+}
+
+#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
 #include "ops/codecs/jpeg/baseline/baseline_loops.h"
 
 }  // namespace
 
-const BaselineFunctions kBaselineAvx2 = {Decode,       Invert,  Widen,
-                                         WidenBetween, Between, ToRgb};
+const BaselineFunctions kBaselineAvx2 = {
+    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
 
 }  // namespace liquid
 

@@ -1,15 +1,9 @@
-// The entropy decoder, which is compiled once for each set of instructions.
-#ifndef LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_BLOCKS_LOOPS_H_
-#define LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_BLOCKS_LOOPS_H_
+// The entropy decoder, which is compiled once for each set of instructions. A
+// set defines LIQUID_BASELINE_TARGET, its attribute, and LowBits(word, count),
+// and includes this file inside its namespace.
 
-#include <cstring>
-
-#include "ops/codecs/jpeg/baseline/baseline_blocks.h"
-
-#define LIQUID_BASELINE_INLINE inline __attribute__((always_inline))
-
-namespace liquid {
-namespace baseline {
+#define LIQUID_BASELINE_INLINE \
+  LIQUID_BASELINE_TARGET inline __attribute__((always_inline))
 
 // A place in the scan's bits. The next ones are at the top of `word`, the first
 // one highest.
@@ -18,6 +12,9 @@ struct Bits {
   uint64_t word;
   uint64_t count;  // valid bits of `word`: fewer than 64
 
+  LIQUID_BASELINE_INLINE Bits(const uint8_t* next, uint64_t word,
+                              uint64_t count)
+      : next(next), word(word), count(count) {}
   LIQUID_BASELINE_INLINE Bits(const uint8_t* bytes, uint64_t position)
       : next(bytes + position / 8), word(0), count(0) {
     Refill();
@@ -44,9 +41,13 @@ struct Bits {
   }
 };
 
-// Decodes one symbol of any code. False where the bits are none.
-inline bool DecodeSymbol(const HuffmanCodes& codes, bool dc, Bits* at,
-                         uint32_t* place, int16_t* block) {
+// Decodes one symbol of any code: of a DC at place 0. False where the bits are
+// none, or the block has no place for it.
+LIQUID_BASELINE_TARGET inline bool DecodeSymbol(const HuffmanTables& tables,
+                                                Bits* at, uint32_t* place,
+                                                int16_t* block) {
+  const bool dc = *place == 0;
+  const HuffmanCodes& codes = dc ? tables.dc_codes : tables.ac_codes;
   const uint64_t word = at->word;
   const uint32_t top = static_cast<uint32_t>(word >> 48);
   const uint32_t looked_up = dc ? kDcPairBits : kPairBits;
@@ -70,23 +71,10 @@ inline bool DecodeSymbol(const HuffmanCodes& codes, bool dc, Bits* at,
     return false;
   }
   *place += run;
+  if (*place >= kBlockSize) return false;
   block[kNaturalOrder[*place]] = static_cast<int16_t>(value);
   ++*place;
   return true;
-}
-
-// Does what an entry says.
-LIQUID_BASELINE_INLINE void Take(const PairEntry& entry, Bits* at,
-                                 uint32_t* place, int16_t* block) {
-  const uint64_t mask = (uint64_t{1} << entry.missing) - 1;
-  const uint32_t rest =
-      static_cast<uint32_t>(at->word >> (64 - entry.bits) & mask);
-  at->Skip(entry.bits);
-  // The second first: where there is none, the first overwrites it.
-  block[kNaturalOrder[*place + entry.advance - 1]] = entry.second;
-  block[kNaturalOrder[*place + entry.offset]] =
-      static_cast<int16_t>(entry.first + static_cast<int32_t>(rest));
-  *place += entry.advance;
 }
 
 // Whether a block may stop at `place`: full, or behind an end that came before
@@ -95,71 +83,185 @@ LIQUID_BASELINE_INLINE bool IsEnd(uint32_t place) {
   return place == kBlockSize || place - (kBlockEnd + 1) < kBlockSize - 1;
 }
 
-// Decodes a block, whose coefficients are 0 before, with its DC as in the file.
-LIQUID_BASELINE_INLINE bool DecodeBlock(const HuffmanTables& tables, Bits* bits,
-                                        int16_t* block) {
-  Bits at = *bits, last = at;
-  uint32_t place = 0, last_place = 0;
-  const PairEntry* entries = tables.dc;
-  uint32_t unused = 64 - kDcPairBits;
-  do {
-    at.Refill();
+// Takes one code the long way, of a block whose last look-up went past its end
+// and yet to no end: either no entry had the code, or it was the first of two
+// of which the second belongs to the next block. The scan stands before it.
+// False for a code that is none.
+LIQUID_BASELINE_TARGET __attribute__((noinline)) inline bool Settle(
+    McuRun* run, uint32_t* place, int16_t* block) {
+  BaselineScan* scan = run->scan;
+  Bits at(scan->bytes(), scan->position);
+  const McuBlock& of = run->mcus.blocks[run->block];
+  if (!DecodeSymbol(*of.tables, &at, place, block)) return false;
+  scan->position = at.Position(scan->bytes());
+  return true;
+}
+
+// Decodes a run: what each look-up needs. Two of them take turns, so that
+// neither waits for its own look-ups.
+struct RunDecoder {
+  uint64_t word;   // the next bits, the first one highest
+  uint64_t count;  // valid bits of `word`: fewer than 64
+  uint32_t place;  // of the next coefficient
+  int16_t* block;
+  const PairEntry* entry;  // the last one
+  McuRun* const run;
+
+  LIQUID_BASELINE_INLINE explicit RunDecoder(McuRun* run) : run(run) { Load(); }
+
+  // From and to the scan's position.
+  LIQUID_BASELINE_INLINE void Load() {
+    const Bits bits(run->scan->bytes(), run->scan->position);
+    word = bits.word;
+    count = bits.count;
+    run->next = bits.next;
+  }
+  LIQUID_BASELINE_INLINE void Store() const {
+    run->scan->position =
+        8 * static_cast<uint64_t>(run->next - run->scan->bytes()) - count;
+  }
+  LIQUID_BASELINE_INLINE void Refill() {
+    Bits bits(run->next, word, count);
+    bits.Refill();
+    run->next = bits.next;
+    word = bits.word;
+    count = bits.count;
+  }
+
+  // Takes one code, or two, or none: then `place` is past a block's end by
+  // kNoCode. At least 31 bits must be valid.
+  LIQUID_BASELINE_INLINE void Take(const PairEntry* of) {
+    entry = of;
+    const uint64_t bits = entry->bits;
+    const uint32_t rest = LowBits(word >> (-bits & 63), entry->missing);
+    word <<= bits;
+    count -= bits;
+    // The second first: where there is none, the first overwrites it.
+    block[kNaturalOrder[place + entry->advance - 1]] = entry->second;
+    block[kNaturalOrder[place + entry->offset]] =
+        static_cast<int16_t>(entry->first + static_cast<int32_t>(rest));
+    place += entry->advance;
+  }
+  LIQUID_BASELINE_INLINE void TakeAc() {
+    Take(run->entries + (word >> (64 - kPairBits)));
+  }
+
+  // Goes to the next block, whose DC it decodes, and maybe more.
+  LIQUID_BASELINE_INLINE void Begin() {
+    const McuBlock& of = run->mcus.blocks[run->block];
+    block = of.coefficients;
+    run->entries = of.tables->ac;
+    place = 0;
+    std::memset(block, 0, kBlockSize * sizeof(*block));
+    Refill();
+    Take(of.tables->dc + (word >> (64 - kDcPairBits)));
+  }
+
+  // Ends a block.
+  LIQUID_BASELINE_INLINE bool End() {
+    McuBlock* of = &run->mcus.blocks[run->block];
+    int32_t* dc = &run->dc[of->component];
+    const int32_t value = *dc + block[0];
+    if (value != static_cast<int16_t>(value)) return false;
+    *dc = value;
+    block[0] = static_cast<int16_t>(value);
+    of->coefficients += of->step;
+    if (++run->block < run->mcus.count) return true;
+    run->block = 0;
+    --run->count;
+    Store();
+    if (!run->scan->IsInside()) return false;
+    if (__builtin_expect(run->scan->IsLow(), 0)) {
+      run->scan->Fill();
+      Load();
+    }
+    return true;
+  }
+
+  // Where `place` is past a block's end: whether the block is at its end, or
+  // goes on after all. False where neither is so.
+  LIQUID_BASELINE_INLINE bool Settled() {
+    if (__builtin_expect(IsEnd(place), 1)) return true;
+    count += entry->bits;
+    Store();
+    uint32_t now = place - entry->advance;
+    if (!Settle(run, &now, block)) return false;
+    place = now;
+    Load();
+    Refill();
+    return true;
+  }
+
+  // Where `place` is past a block's end: goes on to where it is not, in this
+  // block or another, or to the run's end. At least 31 bits are valid then.
+  LIQUID_BASELINE_INLINE bool Next() {
+    do {
+      if (!Settled()) return false;
+      if (place < kBlockSize) return true;
+      if (!End()) return false;
+      if (run->count == 0) return true;
+      Begin();
+    } while (place >= kBlockSize);
+    return true;
+  }
+  LIQUID_BASELINE_INLINE bool IsDone() const { return run->count == 0; }
+
+  // To the end of the block.
+  LIQUID_BASELINE_INLINE bool Rest() {
+    for (;;) {
+      while (place < kBlockSize) {
+        Refill();
+        TakeAc();
+      }
+      if (!Settled()) return false;
+      if (place >= kBlockSize) return End();
+    }
+  }
+};
+
+// Decodes to the end of the run.
+LIQUID_BASELINE_TARGET bool Decode(McuRun* run) {
+  RunDecoder a(run);
+  a.Begin();
+  for (;;) {
+    if (a.place >= kBlockSize) {
+      if (!a.Next()) return false;
+      if (a.IsDone()) break;
+    }
+    a.Refill();
     // Two look-ups fit in 56 bits: the first takes at most 24, and any symbol
     // at most 31.
-    for (int i = 0; i < 2; ++i) {
-      last = at;
-      last_place = place;
-      const PairEntry& entry = entries[at.word >> unused];
-      entries = tables.ac;
-      unused = 64 - kPairBits;
-      if (__builtin_expect(entry.bits == 0, 0)) {
-        const bool dc = place == 0;
-        if (!DecodeSymbol(dc ? tables.dc_codes : tables.ac_codes, dc, &at,
-                          &place, block)) {
-          return false;
-        }
-        break;
-      }
-      Take(entry, &at, &place, block);
-      if (place >= kBlockSize) break;
-    }
-  } while (place < kBlockSize);
-  if (__builtin_expect(!IsEnd(place), 0)) {
-    // The second value belongs to the next block, or there is one too many.
-    at = last;
-    place = last_place;
-    if (place == 0 ||
-        !DecodeSymbol(tables.ac_codes, false, &at, &place, block) ||
-        !IsEnd(place)) {
-      return false;
-    }
+    a.TakeAc();
+    if (a.place < kBlockSize) a.TakeAc();
   }
-  *bits = at;
+  a.Store();
   return true;
 }
 
-LIQUID_BASELINE_INLINE bool DecodeMcus(const Mcus& mcus, uint32_t count,
-                                       BaselineScan* scan, int32_t* dc) {
-  for (uint32_t i = 0; i < count; ++i) {
-    scan->Prepare();
-    Bits bits(scan->bytes(), scan->position);
-    for (uint32_t b = 0; b < mcus.count; ++b) {
-      const McuBlock& to = mcus.blocks[b];
-      int16_t* block = to.coefficients + i * to.step;
-      std::memset(block, 0, kBlockSize * sizeof(*block));
-      if (!DecodeBlock(*to.tables, &bits, block)) return false;
-      const int32_t value = dc[to.component] + block[0];
-      if (value != static_cast<int16_t>(value)) return false;
-      dc[to.component] = value;
-      block[0] = static_cast<int16_t>(value);
+// Decodes two runs, up to the end of one of them.
+LIQUID_BASELINE_TARGET bool DecodeBoth(McuRun* first, McuRun* second) {
+  RunDecoder a(first), b(second);
+  a.Begin();
+  b.Begin();
+  for (;;) {
+    if (a.place >= kBlockSize) {
+      if (!a.Next()) return false;
+      if (a.IsDone()) break;
     }
-    scan->position = bits.Position(scan->bytes());
-    if (!scan->IsInside()) return false;
+    if (b.place >= kBlockSize) {
+      if (!b.Next()) return false;
+      if (b.IsDone()) break;
+    }
+    a.Refill();
+    b.Refill();
+    a.TakeAc();
+    b.TakeAc();
+    if (a.place < kBlockSize) a.TakeAc();
+    if (b.place < kBlockSize) b.TakeAc();
   }
+  if (!a.IsDone() && !a.Rest()) return false;
+  if (!b.IsDone() && !b.Rest()) return false;
+  a.Store();
+  b.Store();
   return true;
 }
-
-}  // namespace baseline
-}  // namespace liquid
-
-#endif  // LIQUID_OPS_CODECS_JPEG_BASELINE_BASELINE_BLOCKS_LOOPS_H_

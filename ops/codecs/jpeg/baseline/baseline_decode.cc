@@ -9,7 +9,7 @@
 #include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
 #include "ops/codecs/jpeg/baseline/baseline_huffman.h"
-#include "ops/codecs/jpeg/baseline/baseline_scan.h"
+#include "ops/codecs/jpeg/baseline/baseline_lane.h"
 #include "ops/codecs/jpeg/baseline/baseline_targets.h"
 
 namespace liquid {
@@ -19,7 +19,7 @@ ByteSpan ScanOf(ByteSpan jpeg, const BaselineHeader& header) {
   return ByteSpan(jpeg.data + header.scan, jpeg.size - header.scan);
 }
 
-uint32_t Blocks(uint32_t samples, uint32_t side) {
+uint32_t CountOf(uint32_t samples, uint32_t side) {
   return (samples + side - 1) / side;
 }
 
@@ -30,14 +30,22 @@ struct Plane {
   size_t stride = 0;
   uint8_t* samples = nullptr;       // behind kRowRoom bytes
   size_t row_coefficients = 0;      // of a row of blocks
-  int16_t* coefficients = nullptr;  // of a row of MCUs
+  int16_t* coefficients = nullptr;  // of a row of MCUs, or two
   const uint16_t* quantization = nullptr;
+  const HuffmanTables* tables = nullptr;
 
   uint32_t McuRows() const { return kBlockSide * v; }
+  // Of a row of blocks of the MCUs that are in a slot.
+  int16_t* Coefficients(uint32_t slot, uint32_t block_row) const {
+    return coefficients + (slot * v + block_row) * row_coefficients;
+  }
   uint8_t* Row(uint32_t y) const {
     return samples + y % (2 * McuRows()) * stride;
   }
 };
+
+// Rows of MCUs that are decoded in turn.
+constexpr uint32_t kLanes = 2;
 
 class Decoder {
  public:
@@ -51,23 +59,18 @@ class Decoder {
 
  private:
   void Place();
-  bool Allocate();
+  bool Allocate(uint32_t slots);
   bool BuildTables();
-  Mcus Inside(uint32_t column) const;
-  bool Walk(const Mcus& mcus, uint32_t count);
-  bool StartInterval();
+  Mcus Blocks(uint32_t slot, uint32_t column) const;
   bool ReadRow();
   bool FindRow(const BaselineGrid& grid, std::vector<BaselineEntry>* entries);
-  bool Enter(const BaselineEntry& entry, const BaselineEntry* end,
-             uint32_t mcu);
-  bool IsAt(const BaselineEntry& end);
-  bool ReadRowByIndex(const BaselineIndex& index, uint32_t row);
-  bool Invert(uint32_t row);
+  bool ReadRowsByIndex(const BaselineIndex& index, uint32_t row,
+                       uint32_t count);
+  bool Invert(uint32_t row, uint32_t slot);
   void WriteRows(uint32_t row);
   void WriteRow(uint32_t y);
   const uint8_t* ChromaRow(const Plane& plane, uint32_t y, uint8_t* wide) const;
 
-  const ByteSpan data_;
   const BaselineHeader& header_;
   const Window window_;
   uint8_t* const out_;
@@ -84,28 +87,21 @@ class Decoder {
   Buffer memory_;
   uint8_t* wide_[2] = {};  // rows of chroma as wide as luma
   std::unique_ptr<HuffmanTables[]> tables_;
-  Mcus inside_ = {}, outside_ = {};
-  int16_t scratch_[kBlockSize + 1];
-
-  BaselineScan scan_;
-  int32_t dc_[3] = {};
-  uint32_t until_restart_ = 0;
-  uint32_t restarts_ = 0;
+  BaselineLane lanes_[kLanes];
 };
 
 Decoder::Decoder(ByteSpan data, const BaselineHeader& header,
                  const Window& window, uint8_t* out, size_t row_stride)
-    : data_(data),
-      header_(header),
+    : header_(header),
       window_(window),
       out_(out),
       row_stride_(row_stride),
-      across_(Blocks(header.width, kBlockSide * header.h)),
-      down_(Blocks(header.height, kBlockSide * header.v)),
-      chroma_width_(Blocks(header.width, header.h)),
-      chroma_height_(Blocks(header.height, header.v)),
+      across_(CountOf(header.width, kBlockSide * header.h)),
+      down_(CountOf(header.height, kBlockSide * header.v)),
+      chroma_width_(CountOf(header.width, header.h)),
+      chroma_height_(CountOf(header.height, header.v)),
       next_y_(window.y),
-      until_restart_(header.restart_interval) {
+      lanes_{{data, header}, {data, header}} {
   Place();
 }
 
@@ -129,7 +125,7 @@ void Decoder::Place() {
   end_row_ = bottom / kBlockSide + 1;
 }
 
-bool Decoder::Allocate() {
+bool Decoder::Allocate(uint32_t slots) {
   const size_t columns = end_column_ - first_column_;
   size_t size = 0;
   const auto take = [&size](size_t bytes) {
@@ -150,7 +146,7 @@ bool Decoder::Allocate() {
     // One more is written to behind a row's last block.
     plane->row_coefficients = (row_blocks + 1) * kBlockSize;
     coefficients[c] =
-        take(plane->row_coefficients * plane->v * sizeof(int16_t));
+        take(slots * plane->row_coefficients * plane->v * sizeof(int16_t));
     plane->stride = row_blocks * kBlockSide + 2 * kRowRoom;
     samples[c] = take(plane->stride * 2 * plane->McuRows() + kRowRoom);
   }
@@ -176,162 +172,93 @@ bool Decoder::BuildTables() {
   if (tables_ == nullptr) return false;
   for (uint32_t c = 0; c < components; ++c) {
     const BaselineComponent& component = header_.component[c];
-    const HuffmanTables* tables = &tables_[c];
+    Plane* plane = &planes_[c];
     if (c > 0 && component.dc == header_.component[c - 1].dc &&
         component.ac == header_.component[c - 1].ac) {
-      tables = outside_.blocks[outside_.count - 1].tables;
-    } else if (!BuildHuffmanTables(header_.dc[component.dc],
-                                   header_.ac[component.ac], &tables_[c])) {
+      plane->tables = planes_[c - 1].tables;
+    } else if (BuildHuffmanTables(header_.dc[component.dc],
+                                  header_.ac[component.ac], &tables_[c])) {
+      plane->tables = &tables_[c];
+    } else {
       return false;
     }
-    const Plane& plane = planes_[c];
-    for (uint32_t by = 0; by < plane.v; ++by) {
-      for (uint32_t bx = 0; bx < plane.h; ++bx) {
-        inside_.blocks[inside_.count++] = {
-            tables, c,
-            plane.coefficients + by * plane.row_coefficients + bx * kBlockSize,
-            size_t{plane.h} * kBlockSize};
-        outside_.blocks[outside_.count++] = {tables, c, scratch_, 0};
-      }
+    for (uint32_t b = 0; b < plane->h * plane->v; ++b) {
+      for (BaselineLane& lane : lanes_) lane.AddBlock(plane->tables, c);
     }
   }
   return true;
 }
 
-// The MCUs of the window from this column on.
-Mcus Decoder::Inside(uint32_t column) const {
-  Mcus mcus = inside_;
-  for (uint32_t b = 0; b < mcus.count; ++b) {
-    mcus.blocks[b].coefficients +=
-        (column - first_column_) * mcus.blocks[b].step;
+// The blocks of the MCU of a column of the window.
+Mcus Decoder::Blocks(uint32_t slot, uint32_t column) const {
+  Mcus mcus = {};
+  for (uint32_t c = 0; c < header_.components; ++c) {
+    const Plane& plane = planes_[c];
+    const size_t step = size_t{plane.h} * kBlockSize;
+    for (uint32_t by = 0; by < plane.v; ++by) {
+      int16_t* row =
+          plane.Coefficients(slot, by) + (column - first_column_) * step;
+      for (uint32_t bx = 0; bx < plane.h; ++bx) {
+        mcus.blocks[mcus.count++] = {plane.tables, c, row + bx * kBlockSize,
+                                     step};
+      }
+    }
   }
   return mcus;
 }
 
-// Passes over a restart marker, where one is due.
-bool Decoder::StartInterval() {
-  if (header_.restart_interval == 0 || until_restart_ > 0) return true;
-  if (!scan_.Restart(restarts_++ % 8)) return false;
-  std::fill_n(dc_, 3, 0);
-  until_restart_ = header_.restart_interval;
-  return true;
-}
-
-// Decodes the next MCUs of the scan.
-bool Decoder::Walk(const Mcus& mcus, uint32_t count) {
-  Mcus rest = mcus;
-  while (count > 0) {
-    if (!StartInterval()) return false;
-    uint32_t now = count;
-    if (header_.restart_interval > 0) {
-      now = std::min(now, until_restart_);
-      until_restart_ -= now;
-    }
-    if (!functions_.decode(rest, now, &scan_, dc_)) return false;
-    for (uint32_t b = 0; b < rest.count; ++b) {
-      rest.blocks[b].coefficients += now * rest.blocks[b].step;
-    }
-    count -= now;
-  }
-  return true;
-}
-
 bool Decoder::ReadRow() {
-  return Walk(outside_, first_column_) &&
-         Walk(inside_, end_column_ - first_column_) &&
-         Walk(outside_, across_ - end_column_);
+  BaselineLane& lane = lanes_[0];
+  return lane.Skip(first_column_) &&
+         lane.Walk(Blocks(0, first_column_), end_column_ - first_column_) &&
+         lane.Skip(across_ - end_column_);
 }
 
 // Reads a row of the whole image, and adds where its MCUs begin.
 bool Decoder::FindRow(const BaselineGrid& grid,
                       std::vector<BaselineEntry>* entries) {
   for (uint32_t column = 0; column < across_; column += grid.spacing) {
-    if (!StartInterval()) return false;
     BaselineEntry entry;
-    entry.position = 8 * static_cast<uint64_t>(scan_.FileByte() - data_.data) +
-                     scan_.position % 8;
-    std::copy_n(dc_, 3, entry.dc);
+    if (!lanes_[0].Where(&entry)) return false;
     entries->push_back(entry);
-    if (!Walk(Inside(column), std::min(grid.spacing, across_ - column))) {
+    if (!lanes_[0].Walk(Blocks(0, column),
+                        std::min(grid.spacing, across_ - column))) {
       return false;
     }
   }
   return true;
 }
 
-// Goes to an entry, which is of this MCU, for what is before `end`, if that is
-// not null. False for positions that no scan has.
-bool Decoder::Enter(const BaselineEntry& entry, const BaselineEntry* end,
-                    uint32_t mcu) {
-  const auto stuffs = [this](uint64_t byte) {
-    return byte > 0 && data_.data[byte] == 0 && data_.data[byte - 1] == 0xff;
-  };
-  const uint64_t byte = entry.position / 8;
-  if (byte >= data_.size || stuffs(byte)) return false;
-  uint64_t end_byte = data_.size;
-  if (end != nullptr) {
-    end_byte = end->position / 8;
-    if (end->position <= entry.position || end_byte >= data_.size ||
-        stuffs(end_byte)) {
-      return false;
-    }
-    if (end->position % 8 > 0) {
-      ++end_byte;
-      if (end_byte < data_.size && stuffs(end_byte)) ++end_byte;
-    }
+// Reads the window's part of one row or of two, in turn.
+bool Decoder::ReadRowsByIndex(const BaselineIndex& index, uint32_t row,
+                              uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    lanes_[i].EnterRow(&index, row + i, {first_column_, end_column_},
+                       Blocks(i, first_column_));
   }
-  for (uint32_t c = 0; c < 3; ++c) {
-    dc_[c] = entry.dc[c];
-    if (dc_[c] != static_cast<int16_t>(dc_[c])) return false;
+  McuRun* first = lanes_[0].run();
+  McuRun* second = lanes_[1].run();
+  while (count == kLanes) {
+    if (!lanes_[0].Advance() || !lanes_[1].Advance()) return false;
+    if (first->count == 0 || second->count == 0) break;
+    if (!functions_.decode_both(first, second)) return false;
   }
-  if (header_.restart_interval > 0) {
-    restarts_ = mcu / header_.restart_interval;
-    until_restart_ = header_.restart_interval - mcu % header_.restart_interval;
-  }
-  scan_.Start(ByteSpan(data_.data + byte, end_byte - byte), entry.position % 8);
-  return true;
-}
-
-// Whether what was entered for this end was read up to it.
-bool Decoder::IsAt(const BaselineEntry& end) {
-  return StartInterval() && scan_.IsAtEnd((8 - end.position % 8) % 8) &&
-         std::equal(dc_, dc_ + header_.components, end.dc);
-}
-
-// Reads the window's part of a row, and no more before it than from the last
-// entry on. False where the index leads elsewhere.
-bool Decoder::ReadRowByIndex(const BaselineIndex& index, uint32_t row) {
-  const BaselineGrid& grid = index.grid();
-  uint32_t e = first_column_ / grid.spacing;
-  BaselineEntry next = index.Find(row, e);
-  for (; e * grid.spacing < end_column_; ++e) {
-    const BaselineEntry entry = next;
-    const uint32_t column = e * grid.spacing;
-    const uint32_t next_column = std::min(column + grid.spacing, across_);
-    const bool in_row = next_column < across_;
-    const bool has_next = in_row || row + 1 < down_;
-    if (has_next)
-      next = in_row ? index.Find(row, e + 1) : index.Find(row + 1, 0);
-    if (!Enter(entry, has_next ? &next : nullptr, row * across_ + column)) {
-      return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    for (;;) {
+      if (!lanes_[i].Advance()) return false;
+      if (lanes_[i].run()->count == 0) break;
+      if (!functions_.decode(lanes_[i].run())) return false;
     }
-    const uint32_t first = std::max(column, first_column_);
-    const uint32_t end = std::min(next_column, end_column_);
-    if (!Walk(outside_, first - column) || !Walk(Inside(first), end - first)) {
-      return false;
-    }
-    if (has_next && end == next_column && !IsAt(next)) return false;
   }
   return true;
 }
 
-bool Decoder::Invert(uint32_t row) {
+bool Decoder::Invert(uint32_t row, uint32_t slot) {
   for (uint32_t c = 0; c < header_.components; ++c) {
     const Plane& plane = planes_[c];
     const uint32_t first_y = row * plane.McuRows();
     for (uint32_t by = 0; by < plane.v; ++by) {
-      if (functions_.invert(plane.coefficients + by * plane.row_coefficients,
-                            plane.quantization,
+      if (functions_.invert(plane.Coefficients(slot, by), plane.quantization,
                             size_t{plane.h} * (end_column_ - first_column_),
                             plane.Row(first_y + by * kBlockSide),
                             plane.stride)) {
@@ -404,35 +331,41 @@ void Decoder::WriteRows(uint32_t row) {
 }
 
 BaselineResult Decoder::Decode(const BaselineIndex* index) {
-  if (!Allocate() || !BuildTables()) return BaselineResult::kLibrarys;
+  const uint32_t slots = index == nullptr ? 1 : kLanes;
+  if (!Allocate(slots) || !BuildTables()) return BaselineResult::kLibrarys;
   const BaselineResult wrong =
       index == nullptr ? BaselineResult::kLibrarys : BaselineResult::kDisagrees;
   if (index == nullptr) {
-    scan_.Start(data_, 0);
-    if (!Walk(outside_, first_row_ * across_)) return wrong;
+    lanes_[0].Start();
+    if (!lanes_[0].Skip(first_row_ * across_)) return wrong;
   }
-  for (uint32_t row = first_row_; row < end_row_; ++row) {
-    if (index == nullptr ? !ReadRow() : !ReadRowByIndex(*index, row)) {
+  uint32_t count = 0;
+  for (uint32_t row = first_row_; row < end_row_; row += count) {
+    count = std::min(slots, end_row_ - row);
+    if (index == nullptr ? !ReadRow() : !ReadRowsByIndex(*index, row, count)) {
       return wrong;
     }
-    if (!Invert(row)) return BaselineResult::kLibrarys;
-    WriteRows(row);
+    for (uint32_t slot = 0; slot < count; ++slot) {
+      if (!Invert(row + slot, slot)) return BaselineResult::kLibrarys;
+      WriteRows(row + slot);
+    }
   }
   const bool whole = window_.y == 0 && window_.x == 0 &&
                      window_.height == header_.height &&
                      window_.width == header_.width;
-  return !whole || scan_.Finish() ? BaselineResult::kDecoded : wrong;
+  return !whole || lanes_[count - 1].Finish() ? BaselineResult::kDecoded
+                                              : wrong;
 }
 
 bool Decoder::FindEntries(const BaselineGrid& grid,
                           std::vector<BaselineEntry>* entries) {
-  if (!Allocate() || !BuildTables()) return false;
+  if (!Allocate(1) || !BuildTables()) return false;
   entries->reserve(size_t{grid.down} * grid.entries);
-  scan_.Start(data_, 0);
+  lanes_[0].Start();
   for (uint32_t row = 0; row < down_; ++row) {
-    if (!FindRow(grid, entries) || !Invert(row)) return false;
+    if (!FindRow(grid, entries) || !Invert(row, 0)) return false;
   }
-  return scan_.Finish();
+  return lanes_[0].Finish();
 }
 
 }  // namespace

@@ -14,10 +14,12 @@ namespace liquid {
 inline constexpr size_t kRowRoom = 64;
 
 struct BaselineFunctions {
-  // Decodes `count` MCUs. `dc` has the DC of each component's last block. False
-  // for what libjpeg-turbo would warn of, and for what no encoder writes.
-  bool (*decode)(const Mcus& mcus, uint32_t count, BaselineScan* scan,
-                 int32_t* dc);
+  // Decodes a run to its end. False for what libjpeg-turbo would warn of, and
+  // for what no encoder writes.
+  bool (*decode)(McuRun* run);
+  // Decodes two runs in turn, up to the end of one of them. Takes less time
+  // than one after the other.
+  bool (*decode_both)(McuRun* first, McuRun* second);
   // The inverse DCT of `count` blocks of 64 coefficients, one behind the other,
   // into samples side by side, rows `stride` apart. Returns whether any
   // coefficient of a block's first row is so large that libjpeg-turbo's own

@@ -14,7 +14,7 @@ inline constexpr uint32_t kBlockSize = 64;  // coefficients of a block
 
 // Where the coefficients of a scan lie in a block, row by row. What is past the
 // last goes to place 64: no store needs a check.
-inline constexpr uint32_t kPlaces = 256;
+inline constexpr uint32_t kPlaces = 320;
 extern const uint8_t kNaturalOrder[kPlaces];
 
 // A Huffman table as the file has it, inside the file's bytes.

@@ -74,7 +74,9 @@ void FillSymbol(uint32_t code, uint32_t bits, uint32_t room, uint8_t symbol,
 bool BuildSingles(const BaselineHuffman& table, bool dc, uint32_t all,
                   HuffmanCodes* codes, PairEntry* entries) {
   if (!BuildCodes(table, dc, all, codes)) return false;
-  std::memset(entries, 0, sizeof(PairEntry) << all);
+  PairEntry none = {};
+  none.advance = kNoCode;
+  std::fill_n(entries, size_t{1} << all, none);
   uint32_t code = 0;
   const uint8_t* symbol = table.symbols;
   for (uint32_t bits = 1; bits <= all; ++bits, code <<= 1) {

@@ -16,10 +16,14 @@ inline constexpr uint32_t kDcPairBits = 8;  // at the start of a block
 // a block has, so that the end ends the loop, and that it shows.
 inline constexpr uint32_t kBlockEnd = 128;
 
+// What an entry of no code adds to it: so much that the place is past a block's
+// end, and where no end is.
+inline constexpr uint32_t kNoCode = 255;
+
 // What the next bits mean: one or two values, each behind a run of zeros. An
 // end of a block is a value of no place.
 struct PairEntry {
-  uint8_t bits;     // of all of it; 0: the code is longer, or odd
+  uint8_t bits;     // of all of it; 0: the code is longer, or odd (kNoCode)
   uint8_t offset;   // of the first value from the next place
   uint8_t advance;  // of the place; the second value is just before that
   uint8_t missing;  // low bits of the first value that are still to be added

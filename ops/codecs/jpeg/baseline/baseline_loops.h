@@ -241,8 +241,3 @@ LIQUID_BASELINE_TARGET void ToRgb(const uint8_t* y, const uint8_t* cb,
     if (!whole) std::memcpy(out + 3 * k, last, 3 * (count - k));
   }
 }
-
-LIQUID_BASELINE_TARGET bool Decode(const Mcus& mcus, uint32_t count,
-                                   BaselineScan* scan, int32_t* dc) {
-  return baseline::DecodeMcus(mcus, count, scan, dc);
-}

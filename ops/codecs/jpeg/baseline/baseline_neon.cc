@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
+#include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
 
 #define LIQUID_BASELINE_TARGET
@@ -98,12 +98,17 @@ inline void Interleave3(V r, V g, V b, uint8_t* p) {
   vst3_u8(p, {{vqmovun_s16(r), vqmovun_s16(g), vqmovun_s16(b)}});
 }
 
+inline uint32_t LowBits(uint64_t word, uint32_t count) {
+  return static_cast<uint32_t>(word & ((uint64_t{1} << count) - 1));
+}
+
+#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
 #include "ops/codecs/jpeg/baseline/baseline_loops.h"
 
 }  // namespace
 
-const BaselineFunctions kBaselineNeon = {Decode,       Invert,  Widen,
-                                         WidenBetween, Between, ToRgb};
+const BaselineFunctions kBaselineNeon = {
+    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
 
 }  // namespace liquid
 

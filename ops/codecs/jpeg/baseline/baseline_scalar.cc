@@ -5,16 +5,21 @@
 // are of 16 bits and wrap, and what is narrowed to 16 or 8 bits saturates.
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
-#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
+#include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
+
+#define LIQUID_BASELINE_TARGET
 
 namespace liquid {
 namespace {
 
-bool Decode(const Mcus& mcus, uint32_t count, BaselineScan* scan, int32_t* dc) {
-  return baseline::DecodeMcus(mcus, count, scan, dc);
+inline uint32_t LowBits(uint64_t word, uint32_t count) {
+  return static_cast<uint32_t>(word & ((uint64_t{1} << count) - 1));
 }
+
+#include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
 
 int32_t Wrap(int32_t value) { return static_cast<int16_t>(value); }
 
@@ -133,7 +138,7 @@ void ToRgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, size_t count,
 
 }  // namespace
 
-const BaselineFunctions kBaselineScalar = {Decode,       Invert,  Widen,
-                                           WidenBetween, Between, ToRgb};
+const BaselineFunctions kBaselineScalar = {
+    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
 
 }  // namespace liquid

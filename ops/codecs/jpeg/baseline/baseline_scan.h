@@ -26,10 +26,10 @@ class BaselineScan {
   // does, or sooner: behind a byte, with what stuffs it.
   void Start(ByteSpan data, uint32_t bit);
 
-  // Call before an MCU is read.
-  void Prepare() {
-    if (position > safe_) Fill();
-  }
+  // Whether Fill is due before another MCU is read.
+  bool IsLow() const { return position > safe_; }
+  // Moves what is left of the piece to its start, and reads more behind it.
+  void Fill();
   // Whether what was read was there.
   bool IsInside() const { return position <= 8 * size_; }
 
@@ -52,7 +52,6 @@ class BaselineScan {
   static constexpr size_t kPiece = 16384;
 
   void Clear();
-  void Fill();
   void Unstuff();
 
   const uint8_t* next_ = nullptr;
