@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/codecs/jpeg/jpeg_index.h"
 #include "ops/engine/decode_config.h"
 #include "ops/image/draws.h"
 
@@ -245,6 +246,50 @@ TEST(ViewsTest, ADamagedImageIsOneError) {
   bool good = true;
   Decoded(views, MakeBlock(records, 0), &good);
   EXPECT_FALSE(good);
+}
+
+// The index beside a JPEG changes no pixel, and is read: another one is an
+// error. Kept pixels have none.
+TEST(JpegIndexTest, IsUsed) {
+  const std::vector<View> views = Views();
+  const auto decode = [&](const std::vector<View>& some, size_t wrong,
+                          const std::vector<std::string>& indexes, bool* good) {
+    std::vector<std::shared_ptr<const Record>> records;
+    for (uint64_t i = 0; i < kBatch; ++i) {
+      auto record = MakePhoto(i, Format::kJpeg);
+      const std::string& index = indexes[i == wrong ? (i + 1) % kBatch : i];
+      record->content.index = ByteSpan(index.data(), index.size());
+      records.push_back(std::move(record));
+    }
+    auto block = MakeBlock(records, 12);
+    for (RecordBlock::Item& item : block->items) {
+      item.promise = std::make_shared<PixelPromise>();
+    }
+    *good = true;
+    const auto found = Decoded(some, MakeBlock(records, 12), good);
+    EXPECT_TRUE(Decoded(some, block, good) == found || !*good);
+    for (const RecordBlock::Item& item : block->items) {
+      const RecordPtr kept = item.promise->Get();
+      EXPECT_TRUE(kept == nullptr || kept->content.index.size == 0);
+    }
+    return found;
+  };
+  std::vector<std::string> none(kBatch), indexes(kBatch);
+  for (uint64_t i = 0; i < kBatch; ++i) {
+    ASSERT_TRUE(AppendJpegIndex(MakePhoto(i, Format::kJpeg)->content.image,
+                                DecodeLimits(), 4, &indexes[i])
+                    .ok());
+    ASSERT_FALSE(indexes[i].empty());
+  }
+  bool good = false;
+  for (const std::vector<View>& some : {views, {views[0]}, {views[2]}}) {
+    const auto wanted = decode(some, kBatch, none, &good);
+    EXPECT_TRUE(good);
+    EXPECT_TRUE(decode(some, kBatch, indexes, &good) == wanted);
+    EXPECT_TRUE(good);
+    decode(some, 2, indexes, &good);
+    EXPECT_FALSE(good);
+  }
 }
 
 TEST(ViewsTest, WhatDoesNotGoWithThem) {
