@@ -95,8 +95,9 @@ bool Invert(const int16_t* blocks, const uint16_t* quantization, size_t count,
   return large;
 }
 
+// Signed numbers: what comes before the first is read too.
 void Widen(const uint8_t* in, size_t count, uint8_t* out) {
-  for (size_t k = 0; k < count; ++k) {
+  for (ptrdiff_t k = 0; k < static_cast<ptrdiff_t>(count); ++k) {
     const uint32_t three = 3u * in[k];
     out[2 * k] = static_cast<uint8_t>((three + in[k - 1] + 1) >> 2);
     out[2 * k + 1] = static_cast<uint8_t>((three + in[k + 1] + 2) >> 2);
@@ -105,8 +106,8 @@ void Widen(const uint8_t* in, size_t count, uint8_t* out) {
 
 void WidenBetween(const uint8_t* near, const uint8_t* far, size_t count,
                   uint8_t* out) {
-  const auto sum = [near, far](size_t k) { return 3u * near[k] + far[k]; };
-  for (size_t k = 0; k < count; ++k) {
+  const auto sum = [near, far](ptrdiff_t k) { return 3u * near[k] + far[k]; };
+  for (ptrdiff_t k = 0; k < static_cast<ptrdiff_t>(count); ++k) {
     const uint32_t three = 3 * sum(k);
     out[2 * k] = static_cast<uint8_t>((three + sum(k - 1) + 8) >> 4);
     out[2 * k + 1] = static_cast<uint8_t>((three + sum(k + 1) + 7) >> 4);
