@@ -24,6 +24,32 @@ bool IsGood(const Status& status) {
   return status.ok();
 }
 
+std::string Text(ByteSpan span) {
+  return std::string(span.data, span.data + span.size);
+}
+
+// Takes a payload apart as a sample's.
+void ReadSample(ByteSpan payload) {
+  SampleRecord sample, again;
+  if (!IsGood(ParseSamplePayload(payload, &sample))) return;
+  const uint8_t* at = sample.image.data;
+  Require(at >= payload.data, "an image before the payload");
+  for (const ByteSpan part : {sample.image, sample.index, sample.example}) {
+    Require(part.data == at, "a gap between the parts of a sample");
+    at += part.size;
+  }
+  Require(at == payload.data + payload.size, "bytes behind a sample");
+  std::string made;
+  if (!IsGood(AppendSamplePayload(sample, &made))) return;
+  Require(ParseSamplePayload(ByteSpan(made.data(), made.size()), &again).ok() &&
+              again.id == sample.id &&
+              again.labels.size() == sample.labels.size() &&
+              Text(again.image) == Text(sample.image) &&
+              Text(again.index) == Text(sample.index) &&
+              Text(again.example) == Text(sample.example),
+          "a sample came back changed");
+}
+
 class Pieces : public ByteStream {
  public:
   Pieces(ByteSpan file, uint64_t begin, size_t piece)
@@ -70,15 +96,16 @@ void Read(ByteSpan file, const RecordRange& range, bool repair, size_t piece,
     bool one;
     found->ok = IsGood(scanner.Next(&payload, &one)) && found->ok;
     if (!found->ok || !one) break;
-    const std::string text(payload.data, payload.data + payload.size);
+    const std::string text = Text(payload);
     std::string framed, scratch;
     ByteSpan again;
     Require(AppendRecord(payload, &framed).ok() &&
                 ParseRecord(ByteSpan(framed.data(), framed.size()), &scratch,
                             &again)
                     .ok() &&
-                std::string(again.data, again.data + again.size) == text,
+                Text(again) == text,
             "a payload came back changed");
+    ReadSample(payload);
     found->records.push_back({scanner.offset(), scanner.position(), text});
   }
   Require(found->ok || !repair, "an error in spite of repair");
@@ -110,6 +137,22 @@ void AppendFragment(uint32_t flag, const std::string& data, std::string* out) {
   }
   *out += data;
   out->append((4 - data.size() % 4) % 4, '\0');
+}
+
+// A payload with all parts that there are.
+std::string Sample() {
+  const std::string image = "image", example = "example";
+  const std::string index =
+      std::string("LJX1\x28\0\0\0", 8) + std::string(32, 'i');
+  SampleRecord sample;
+  sample.id = 3;
+  sample.labels = {1.0f, 2.0f};
+  sample.image = ByteSpan(image.data(), image.size());
+  sample.index = ByteSpan(index.data(), index.size());
+  sample.example = ByteSpan(example.data(), example.size());
+  std::string payload;
+  if (!AppendSamplePayload(sample, &payload).ok()) std::abort();
+  return payload;
 }
 
 }  // namespace
@@ -180,7 +223,7 @@ std::vector<std::string> RecordIOScanSeeds() {
   std::string sound, odd;
   for (const std::string& payload :
        {std::string(), std::string("abc"), magic, "abcd" + magic + magic + "e",
-        std::string(50, 'x')}) {
+        std::string(50, 'x'), Sample()}) {
     if (!AppendRecord(ByteSpan(payload.data(), payload.size()), &sound).ok()) {
       std::abort();
     }
