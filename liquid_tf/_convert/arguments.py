@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping, Sized
 from fractions import Fraction
 
+from liquid_tf._native.encoders import Encoders
 from liquid_tf._store.manifest import PIXELS
 from liquid_tf._store.mix import REMADE
-from liquid_tf._words import said
+from liquid_tf._words import said, setting
 from liquid_tf.errors import WrongArgument
 
 # The share of samples that on_error="skip" may leave out.
@@ -67,7 +68,12 @@ def most_skipped(on_error: str) -> Fraction | None:
 
 
 def check_check(
-  check: str, mix: Mapping[str, float], *, replicate: bool, transforms: Sized
+  check: str,
+  mix: Mapping[str, float],
+  *,
+  replicate: bool,
+  transforms: Sized,
+  encoders: Encoders | None,
 ) -> None:
   """Checks `check=`, with which each sample must be a copy of its file.
 
@@ -76,6 +82,7 @@ def check_check(
     mix: weights of formats.
     replicate: whether every sample is stored in every format.
     transforms: what happens to images before they are stored.
+    encoders: that were checked, without defaults.
 
   Raises:
     ValueError: it is neither, or the other arguments ask for more than copies.
@@ -85,7 +92,13 @@ def check_check(
     raise WrongArgument("check", check, f"must be one of {known}")
   if check == "pixels":
     return
+  jpeg = (encoders or {}).get("jpeg", {})
   more = [
+    *(
+      (setting(f'encoders["jpeg"]["{option}"]', jpeg.get(option)), True)
+      for option, plain in (("index", "none"), ("progressive", "keep"))
+      if jpeg.get(option, plain) != plain
+    ),
     (said("replicate=True"), replicate),
     ("transforms", bool(transforms)),
     *((f'"{name}" in the mix', name in mix) for name in (*REMADE, "webp-lossy")),

@@ -292,35 +292,36 @@ def _estimates(
 ) -> tuple[dict[str, Estimate], Estimate]:
   """Estimates the bytes of each format, and of all, by the sizes of the files.
 
-  The bytes of a record are a ratio of its file's: the ratio estimator of a stratified
-  sample. Which samples a format gets varies as well, within the strata.
+  The bytes of a record, or where all files are copied, those beside the file, are a
+  ratio of the file's: the ratio estimator of a stratified sample. Which samples a
+  format gets varies as well, within the strata.
   """
   positions = np.concatenate(chosen)
-  framed = _framed(source.sizes[positions])
-  everything = _framed(source.sizes)
+  # Of a dataset they are those of records.
+  framed = source.sizes if source.kind == "liquid" else _framed(source.sizes)
+  everything, framed = float(framed.sum()), framed[positions]
   counts = np.array([len(part) for part in parts])
   of = np.repeat(np.arange(len(parts)), [len(one) for one in chosen])
   strata = _Sample(source.sizes[positions].astype(np.float64), of, counts)
   size = float(source.sizes.sum())
   formats = {}
-  together, spread, exact = np.zeros(len(of)), 0.0, True
+  together, known, spread = np.zeros(len(of)), 0.0, 0.0
   for name, share in mix.items():
     stored = looked.stored[name]
-    # All files of the sample are copied, as long as they are: so are all others.
-    is_copy = bool((looked.copied[name] == framed).all())
+    # All files of the sample are copied: so are all others, whose sizes are known.
+    is_copy = bool((looked.copied[name] > 0).all())
+    unknown = share * (stored - framed if is_copy else stored)
+    sure = share * everything if is_copy else 0.0
     dealt = share * (1 - share) * strata.within(stored)
-    variance = dealt + (0 if is_copy else share**2 * strata.variance(stored, size))
-    whole = float(everything.sum()) if is_copy else strata.total(stored, size)
+    variance = dealt + strata.variance(unknown, size)
+    whole = sure + strata.total(unknown, size)
     samples = share * len(source) * np.average(stored > 0, weights=strata.weights)
-    formats[name] = _estimate(samples, share * whole, variance, len(of) - len(parts))
-    together += share * stored
+    formats[name] = _estimate(samples, whole, variance, len(of) - len(parts))
+    together += unknown
+    known += sure
     spread += dealt
-    exact &= is_copy
-  if exact:
-    whole, variance = everything.sum() * sum(mix.values()), spread
-  else:
-    whole = strata.total(together, size)
-    variance = strata.variance(together, size) + spread
+  whole = known + strata.total(together, size)
+  variance = strata.variance(together, size) + spread
   stored_once = sum(one.samples for one in formats.values())
   total = _estimate(stored_once, whole, variance, len(of) - len(parts))
   return {TARGETS[name][0]: one for name, one in formats.items()}, total

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from liquid_tf._convert import fidelity
-from liquid_tf._convert.job import Made
+from liquid_tf._convert.job import Made, ShardResult
 from liquid_tf._convert.sources import masks
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import arrays, columns, contents, labels, manifest, schema, texts
@@ -157,9 +157,14 @@ def shards_of(made: Made) -> list[dict[str, Any]]:
       "records": len(shard.rows),
       "bytes": shard.bytes,
       "crc32c": shard.crc32c,
+      **(_indexed(shard) if plan.target == "jpeg" else {}),
     }
     for plan, shard in zip(made.plans, made.shards)
   ]
+
+
+def _indexed(shard: ShardResult) -> dict[str, int]:
+  return {"indexed": shard.indexed, "index_bytes": shard.index_bytes}
 
 
 def encode_manifest(data: dict[str, Any]) -> bytes:

@@ -24,6 +24,8 @@ class ShardResult(NamedTuple):
   Attributes:
     bytes: size of the file.
     crc32c: of the whole file.
+    indexed: records in which a JPEG has an index of entry points.
+    index_bytes: of these indices.
     rows: shape [records], INDEX_DTYPE.
     labels: shape [records, k], float32; k is 0 where samples have none, or unequal
       numbers of them.
@@ -32,6 +34,8 @@ class ShardResult(NamedTuple):
 
   bytes: int
   crc32c: int
+  indexed: int
+  index_bytes: int
   rows: np.ndarray
   labels: np.ndarray
   parts: np.ndarray

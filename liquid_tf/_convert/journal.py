@@ -75,8 +75,8 @@ CREATE TABLE files (
   mask BLOB, mask_size INTEGER, mask_mtime INTEGER);
 CREATE TABLE samples (position INTEGER PRIMARY KEY, row BLOB, error TEXT);
 CREATE TABLE shards (
-  name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, rows BLOB, labels BLOB,
-  parts BLOB);
+  name TEXT PRIMARY KEY, bytes INTEGER, crc32c INTEGER, indexed INTEGER,
+  index_bytes INTEGER, rows BLOB, labels BLOB, parts BLOB);
 CREATE TABLE sent (name TEXT PRIMARY KEY, bytes INTEGER, tag TEXT);
 """
 
@@ -244,21 +244,21 @@ class Journal:
   def shards(self) -> dict[str, ShardResult]:
     """Every finished shard, by name."""
     result = {}
-    for name, size, crc, *arrays in self._db.execute("SELECT * FROM shards"):
-      rows = np.frombuffer(arrays[0], INDEX_DTYPE)
-      labels = np.frombuffer(arrays[1], np.float32).reshape(len(rows), -1)
-      parts = np.frombuffer(arrays[2], np.int64).reshape(2, -1)
-      result[name] = ShardResult(size, crc, rows, labels, parts)
+    for name, *totals, rows, labels, parts in self._db.execute("SELECT * FROM shards"):
+      rows = np.frombuffer(rows, INDEX_DTYPE)
+      labels = np.frombuffer(labels, np.float32).reshape(len(rows), -1)
+      parts = np.frombuffer(parts, np.int64).reshape(2, -1)
+      result[name] = ShardResult(*totals, rows, labels, parts)
     return result
 
   def add_shard(self, name: str, result: ShardResult) -> None:
     """Journals a shard that is on the disk under its name, and not yet in a store."""
-    size, crc, *arrays = result
+    *totals, rows, labels, parts = result
     self._db.execute("BEGIN")
     self._db.execute("DELETE FROM sent WHERE name = ?", (name,))
     self._db.execute(
-      "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?, ?)",
-      (name, size, crc, *(array.tobytes() for array in arrays)),
+      "INSERT OR REPLACE INTO shards VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+      (name, *totals, *(array.tobytes() for array in (rows, labels, parts))),
     )
     self._db.execute("COMMIT")
 
@@ -306,7 +306,7 @@ def write_shard(folder: str, name: str, result: ShardResult) -> None:
   """Leaves what is to be known of a shard that is in its place."""
   _write_arrays(
     os.path.join(folder, name + SHARD),
-    totals=np.array([result.bytes, result.crc32c], np.int64),
+    totals=np.array(result[:4], np.int64),
     rows=result.rows,
     labels=result.labels,
     parts=result.parts,

@@ -13,6 +13,7 @@ from liquid_tf._convert.graph import by_python, first_error
 from liquid_tf._convert.sources import masks, reading
 from liquid_tf._convert.sources.samples import SampleSource
 from liquid_tf._native import ops
+from liquid_tf._native.encoders import JPEG_INDEX
 from liquid_tf._native.limits import Limits
 from liquid_tf._store.manifest import FORMATS
 from liquid_tf._store.mix import REMADE
@@ -31,6 +32,8 @@ _DECODED = 16
 # Fields of an `Encoding`, and the format and option of each.
 _OPTIONS = (
   ("jpeg_quality", "jpeg", "quality"),
+  ("jpeg_index", "jpeg", "index"),
+  ("jpeg_progressive", "jpeg", "progressive"),
   ("png_level", "png", "level"),
   ("webp_quality", "webp-lossy", "quality"),
   ("l3_effort", "l3-compact", "effort"),
@@ -45,6 +48,8 @@ class Encoding:
     channels: of every stored image; None keeps each one's.
     bits: 8 or 16, likewise.
     jpeg_quality: 1 to 100.
+    jpeg_index: "row", 16, 8 or "none", the entry points of a JPEG.
+    jpeg_progressive: "keep", or "baseline" where progressive files become sequential.
     png_level: zlib's, 0 to 9.
     webp_quality: 0 to 100, of lossy WebP.
     l3_effort: "fast", "default" or "best", of L3's compact profile.
@@ -56,6 +61,8 @@ class Encoding:
   channels: int | None
   bits: int | None
   jpeg_quality: int
+  jpeg_index: int | str
+  jpeg_progressive: str
   png_level: int
   webp_quality: int
   l3_effort: str
@@ -96,7 +103,15 @@ class Encoding:
   @property
   def encoders(self) -> dict[str, dict[str, int | str]]:
     """As `convert` takes them."""
-    return {name: {option: getattr(self, field)} for field, name, option in _OPTIONS}
+    result: dict[str, dict[str, int | str]] = {}
+    for field, name, option in _OPTIONS:
+      result.setdefault(name, {})[option] = getattr(self, field)
+    return result
+
+  @property
+  def joins_scans(self) -> bool:
+    """Whether JPEG files of several scans become files of one."""
+    return self.jpeg_progressive == "baseline"
 
 
 def _knows_pixels(source: SampleSource, encoding: Encoding) -> bool:
@@ -127,18 +142,25 @@ def _parallel(
   load, whole, function = map(
     tf.autograph.experimental.do_not_convert, (load, whole, function)
   )
-  options = tf.data.Options()
-  options.autotune.enabled = False
-  # One image inside one kernel is the unit of work; more threads than that only queue.
-  options.threading.max_intra_op_parallelism = 1
   threads = workers
   if source.is_remote:
     reads = reading.reads_at_once(int(source.sizes.max()))
     threads += reads
     data = data.map(load, num_parallel_calls=reads, deterministic=True)
     whole = function
+  return _at_once(data, whole, workers, threads)
+
+
+def _at_once(
+  data: tf.data.Dataset, function: Callable, workers: int, threads: int
+) -> tf.data.Dataset:
+  """Maps elements, several at a time, in order."""
+  options = tf.data.Options()
+  options.autotune.enabled = False
+  # One image inside one kernel is the unit of work; more threads than that only queue.
+  options.threading.max_intra_op_parallelism = 1
   options.threading.private_threadpool_size = threads
-  data = data.map(whole, num_parallel_calls=workers, deterministic=True)
+  data = data.map(function, num_parallel_calls=workers, deterministic=True)
   return data.prefetch(1).with_options(options)
 
 
@@ -337,6 +359,7 @@ def _stored_as(
         target_bits=encoding.bits or 0,
         png_level=encoding.png_level,
         jpeg_quality=encoding.jpeg_quality,
+        jpeg_one_scan=encoding.joins_scans,
         webp_quality=encoding.webp_quality,
         l3_effort=encoding.l3_effort,
         **limits.attributes(),
@@ -354,7 +377,15 @@ def _stored_as(
   same = tf.equal(loaded["format"], target) & tf.reduce_all(
     tf.not_equal(target, REMADE)
   )
-  return tf.cond(same, copy, transcode)
+  return tf.cond(same & _stays(loaded["image"], target, encoding), copy, transcode)
+
+
+def _stays(image: tf.Tensor, target: tf.Tensor, encoding: Encoding) -> tf.Tensor:
+  """Whether a file of the format that it is to have stays as it is."""
+  if not encoding.joins_scans:
+    return tf.constant(True)
+  scans = ops.lib().liquid_has_jpeg_scans(contents=image)
+  return tf.not_equal(target, "jpeg") | tf.logical_not(scans)
 
 
 def copies(
@@ -385,6 +416,64 @@ def copies(
   }
 
 
+def reindexed(
+  path: str, rows: np.ndarray, index: int | str, workers: int
+) -> Iterator[dict[str, Any]]:
+  """Reads records of jpeg and makes them anew with other entry points.
+
+  Args:
+    path: of their shard.
+    rows: shape [n], INDEX_DTYPE, their rows of the dataset's index.
+    index: "row", 16, 8 or "none".
+    workers: samples at a time.
+
+  Returns:
+    Dicts, in the order of `rows`: `stored`, `stored_crc32c` and `index_bytes` as of
+    `encode`; `crc32c` of what was read, and `error`, which is empty where the rest is
+    right.
+  """
+
+  def reindex(row):
+    read = ops.lib().liquid_read_sample(
+      path=path, offset=row["offset"], length=row["length"]
+    )
+    sample = row["sample"]
+    framed = _framed(read.image, read.labels, sample, read.example, index, Limits())
+    return framed | {"crc32c": read.crc32c, "error": read.error}
+
+  columns = {
+    name: rows[name].astype(np.int64) for name in ("offset", "length", "sample")
+  }
+  data = tf.data.Dataset.from_tensor_slices(columns)
+  function = tf.autograph.experimental.do_not_convert(reindex)
+  data = _at_once(data, function, workers, workers)
+  return _each(data, _together(int(rows["length"].max(initial=0))))
+
+
+def _framed(
+  image: tf.Tensor,
+  labels: tf.Tensor,
+  sample: tf.Tensor,
+  example: tf.Tensor,
+  index: int | str,
+  limits: Limits,
+) -> dict[str, tf.Tensor]:
+  """A record: `stored`, `stored_crc32c` and `index_bytes` as of `encode`."""
+  packed = ops.lib().liquid_pack_record(
+    image=image,
+    labels=labels,
+    id=sample,
+    example=example,
+    jpeg_index=JPEG_INDEX[index],
+    **limits.attributes(),
+  )
+  return {
+    "stored": packed.framed,
+    "stored_crc32c": ops.lib().liquid_crc32c(contents=packed.framed, crc=0),
+    "index_bytes": packed.index_bytes,
+  }
+
+
 def encode(
   source: SampleSource,
   positions: Sequence[int],
@@ -410,7 +499,8 @@ def encode(
 
   Returns:
     Dicts, in the order of `positions`: `stored` string, a framed record, or for pcr a
-    progressive JPEG file whose `example` goes elsewhere, and `stored_crc32c`; `labels`
+    progressive JPEG file whose `example` goes elsewhere, `stored_crc32c`, and the
+    `index_bytes` in a record; `labels`
     float32[k]; `shape` int64[3], `bits` and `pixels_hash` of what the encoding decodes
     to; `crc32c` and `mask_crc32c` of what was read, `mask_hash`; and `error`.
   """
@@ -433,7 +523,9 @@ def encode(
       made = transcoded(loaded, target)
     else:
       made = tf.cond(
-        copy["may"] & tf.equal(loaded["crc32c"], copy["crc32c"]),
+        copy["may"]
+        & tf.equal(loaded["crc32c"], copy["crc32c"])
+        & _stays(loaded["image"], target, encoding),
         lambda: copied(loaded, copy),
         lambda: transcoded(_decodable(source, loaded, encoding), target),
       )
@@ -474,14 +566,14 @@ def encode(
       }
     # A failed sample has no image, and a record without one no example.
     example = tf.where(tf.equal(result["error"], ""), example, b"")
-    framed = lib.liquid_pack_record(
-      image=encoded, labels=loaded["labels"], id=sample, example=example
-    ).framed
-    result["stored"] = framed
+    result |= _framed(
+      encoded, loaded["labels"], sample, example, encoding.jpeg_index, source.limits
+    )
     if "pcr" in targets:
-      result["stored"] = tf.where(tf.equal(target, "pcr"), encoded, framed)
+      is_pcr = tf.equal(target, "pcr")
+      result["stored"] = tf.where(is_pcr, encoded, result["stored"])
+      result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
       result["example"] = example
-    result["stored_crc32c"] = lib.liquid_crc32c(contents=result["stored"], crc=0)
     return result
 
   more = [np.array(targets, object), ids]

@@ -83,8 +83,9 @@ def check_same(output: str, arguments: dict[str, Any]) -> None:
   for key, has, given in (
     ("pcr", pcr, arguments["pcr"]),
     ("mix", data["mix"], mix),
-    *((key, data[key], arguments[key]) for key in ("seed", "encoding", "geometry")),
+    # Before the encoding, which follows from it.
     ("pixels", data["pixels"], manifest.PIXELS[arguments["check"]]),
+    *((key, data[key], arguments[key]) for key in ("seed", "encoding", "geometry")),
     ("replicated", data["replicated"], arguments["replicate"]),
   ):
     if has != given:

@@ -66,7 +66,7 @@ def convert_image(
     OSError: a file cannot be read or written.
   """
   begin = time.monotonic()
-  options = resolve(encoders)
+  options = resolve(encoders, are_records=False)
   _, replaces = resumes_replaces(existing, can_resume=False)
   source, output = os.path.abspath(source), os.path.abspath(output)
   target = format_of(output)

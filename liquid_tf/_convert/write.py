@@ -79,10 +79,11 @@ def write_some(
     with AtomicFile(os.path.join(job.directory, plan.name)) as file:
       is_pcr = plan.target == "pcr"
       sink = PcrFile(file, job.pcr_groups) if is_pcr else RecordFile(file)
-      rows, labels = _add_samples(job, number, sink, elements, step)
+      rows, labels, sizes = _add_samples(job, number, sink, elements, step)
       size, crc, parts = sink.close()
       file.commit()
-    yield number, ShardResult(size, crc, rows, labels, parts)
+    indexed = np.count_nonzero(sizes), int(sizes.sum())
+    yield number, ShardResult(size, crc, *indexed, rows, labels, parts)
 
 
 def write_shards(
@@ -138,12 +139,17 @@ def _add_samples(
   sink: RecordFile | PcrFile,
   elements: Iterator[dict],
   step: Callable[[], None],
-) -> tuple[np.ndarray, np.ndarray]:
-  """Adds the samples of a shard to its file; returns their index rows and labels."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Adds the samples of a shard to its file.
+
+  Returns:
+    Their rows of the dataset's index, their labels, and bytes of their JPEGs' indices.
+  """
   plan = job.plans[number]
   rows = np.zeros(len(plan.samples), INDEX_DTYPE)
   labels = np.zeros((len(rows), job.labels), np.float32)
-  for row, label, sample in zip(rows, labels, plan.samples):
+  sizes = np.zeros(len(rows), np.int64)
+  for i, (row, label, sample) in enumerate(zip(rows, labels, plan.samples)):
     position = job.good[sample]
     path = job.source.path(position)
     try:
@@ -175,7 +181,9 @@ def _add_samples(
     }
     for name, value in values.items():
       row[name] = value
+    if plan.target == "jpeg":
+      sizes[i] = element["index_bytes"]
     if job.labels:
       label[:] = element["labels"]
     step()
-  return rows, labels
+  return rows, labels, sizes

@@ -285,7 +285,7 @@ def export(
   _check(to, image_format)
   most = most_skipped(on_error)
   _, replaces = resumes_replaces(existing, can_resume=False)
-  encoding = Encoding.of({}, resolve(encoders))
+  encoding = Encoding.of({}, resolve(encoders, are_records=False))
   names = ExampleNames(image_feature, label_feature)
   names.check()
   in_range("shard_size", shard_size, 1, 2**62)

@@ -63,6 +63,11 @@ def shards(data: dict[str, Any]) -> Iterator[File]:
       yield File(idx_name(shard["path"]), None, None, key)
 
 
+def index_bytes(data: dict[str, Any]) -> int:
+  """Bytes of the entry points of JPEG files in the shards of a manifest."""
+  return sum(shard.get("index_bytes", 0) for shard in data["shards"])
+
+
 def every(data: dict[str, Any]) -> Iterator[File]:
   """Yields all files of a manifest but itself."""
   yield from shards(data)

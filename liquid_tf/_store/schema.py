@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from liquid_tf._native.encoders import JPEG_INDEX
 from liquid_tf._store.formats import FORMATS
 from liquid_tf.errors import ManifestError
 
@@ -52,6 +53,8 @@ _CHECKS = {
   "true or false": lambda v: isinstance(v, bool),
   "one of " + ", ".join(FORMATS): lambda v: v in FORMATS,
   "fast, default or best": lambda v: v in ("fast", "default", "best"),
+  "row, 16, 8 or none": lambda v: type(v) in (str, int) and v in JPEG_INDEX,
+  "keep or baseline": lambda v: v in ("keep", "baseline"),
   "uint8 or uint16": lambda v: v in ("uint8", "uint16"),
   "checked or unchecked": lambda v: v in PIXELS.values(),
   "int64 or float32": lambda v: v in ("int64", "float32"),
@@ -129,6 +132,8 @@ _MANIFEST = {
     "channels": "a number or null",
     "bits": "a number or null",
     "jpeg_quality": _COUNT,
+    "jpeg_index": "row, 16, 8 or none",
+    "jpeg_progressive": "keep or baseline",
     "png_level": _COUNT,
     "webp_quality": _COUNT,
     "l3_effort": "fast, default or best",
@@ -162,6 +167,8 @@ _MANIFEST = {
       "records": _COUNT,
       "bytes": _COUNT,
       "crc32c": _CRC,
+      "indexed?": _COUNT,
+      "index_bytes?": _COUNT,
     }
   ],
   "source": {"kind": "text", "fingerprint": "text", "by_pillow": _COUNT},
@@ -257,6 +264,16 @@ def _check_consistency(data: dict[str, Any]) -> None:
       raise ManifestError(f'shards[{i}].split ("{shard["split"]}") is not in splits')
     if shard["format"] not in most:
       raise ManifestError(f'shards[{i}].format ("{shard["format"]}") is not in formats')
+    for key in ("indexed", "index_bytes"):
+      if (key in shard) != (shard["format"] == "jpeg"):
+        raise ManifestError(
+          f"shards[{i}].{key} must be there where, and only where, format is jpeg"
+        )
+    if shard.get("indexed", 0) > shard["records"]:
+      raise ManifestError(
+        f"shards[{i}].indexed ({shard['indexed']}) must be at most its records, "
+        f"{shard['records']}"
+      )
     most[shard["format"]][0] += shard["records"]
     most[shard["format"]][1] += shard["bytes"]
   for name, (records, size) in most.items():

@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from liquid_tf._native.encoders import JPEG_INDEX
 from liquid_tf._native.limits import Limits
 from liquid_tf.cli import tool
 from liquid_tf.cli.flag_values import Flags
@@ -19,7 +20,7 @@ _SELECTION = ("split", "where", "version")
 _EFFORT = "l3_effort"
 
 # Flag: format, option, default, what it is.
-_ENCODERS = {
+_ENCODERS: dict[str, tuple[str, str, int | str | None, str]] = {
   "jpeg_quality": ("jpeg", "quality", 95, "JPEG quality, 1 to 100"),
   "png_level": ("png", "level", 6, "zlib level of PNG, 0 to 9"),
   "webp_quality": ("webp-lossy", "quality", 90, "quality of webp-lossy, 0 to 100"),
@@ -30,7 +31,29 @@ _ENCODERS = {
     "what the encoder of l3-compact spends on finding the smallest file",
   ),
   "pcr_images": ("pcr", "images", 64, "images of a record of the format pcr"),
+  "jpeg_index": (
+    "jpeg",
+    "index",
+    None,
+    "entry points beside a JPEG file, with which it decodes faster: in each row of "
+    "MCUs, every 16 or 8 of them, or none (default: 16; none with --check=headers)",
+  ),
+  "jpeg_progressive": (
+    "jpeg",
+    "progressive",
+    "keep",
+    "what becomes of a progressive JPEG file: keep its bytes, or make it baseline, of "
+    "the same coefficients, since it decodes faster so",
+  ),
 }
+# Words of a flag that is no number.
+_WORDS = {
+  _EFFORT: ["fast", "default", "best"],
+  "jpeg_index": [str(index) for index in JPEG_INDEX],
+  "jpeg_progressive": ["keep", "baseline"],
+}
+# Of records alone, since what is no dataset has files.
+_OF_RECORDS = ("jpeg_index", "jpeg_progressive")
 _GROUPS = "pcr_groups"
 
 
@@ -67,13 +90,15 @@ def selection(values: Flags, path: str) -> "str | View":
   return view
 
 
-def define_encoders(values: Flags, formats: Sequence[str]) -> None:
-  """Defines the flags of some formats."""
+def define_encoders(
+  values: Flags, formats: Sequence[str], *, are_records: bool = True
+) -> None:
+  """Defines the flags of some formats; see `encoders.resolve`."""
   for name, (target, _, default, about) in _ENCODERS.items():
-    if target not in formats:
+    if target not in formats or (name in _OF_RECORDS and not are_records):
       continue
-    if name == _EFFORT:
-      values.choice(name, default, ["fast", "default", "best"], about)
+    if name in _WORDS:
+      values.choice(name, default, _WORDS[name], about)
     else:
       values.integer(name, default, about)
   if "pcr" in formats:
@@ -96,8 +121,12 @@ def encoders(values: Flags, *, only_given: bool = False) -> dict[str, dict[str, 
   """
   result: dict[str, dict[str, Any]] = {}
   for name, (target, option, _, _) in _ENCODERS.items():
-    if name in values and (values[name].present or not only_given):
-      result.setdefault(target, {})[option] = values[name].value
+    if name not in values or (only_given and not values[name].present):
+      continue
+    value = values[name].value
+    if value is not None:
+      value = index_of(value) if option == "index" else value
+      result.setdefault(target, {})[option] = value
   groups = values[_GROUPS].value if _GROUPS in values else None
   if groups is not None:
     try:
@@ -107,6 +136,11 @@ def encoders(values: Flags, *, only_given: bool = False) -> dict[str, dict[str, 
         f"--{_GROUPS} ({','.join(groups)}) must be numbers, as 1,2,5,10"
       ) from None
   return result
+
+
+def index_of(word: str) -> int | str:
+  """An index of entry points, as the package takes it, of its word."""
+  return int(word) if word.isdigit() else word
 
 
 def define_limits(values: Flags) -> None:

@@ -103,6 +103,7 @@ def _print(report) -> None:
   tool.say(f"splits: {_counts(report.splits)}")
   if report.classes:
     tool.say(f"{len(report.classes)} classes: {_counts(report.classes)}")
+  tool.say_index(report.index_bytes)
   if report.by_pillow:
     tool.say(f"{report.by_pillow} images were read by Pillow")
   for note in report.notes:

@@ -40,7 +40,7 @@ _FLAGS.integer(
   "shard_size", 64 << 20, "bytes of a file of tfrecord, webdataset or parquet, roughly"
 )
 _FLAGS.switch("json", "one JSON object on stdout")
-common_flags.define_encoders(_FLAGS, ("jpeg", "png"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png"), are_records=False)
 tool.define_existing(_FLAGS, "an export", can_resume=False)
 tool.define_on_error(_FLAGS, "a damaged sample")
 common_flags.define_limits(_FLAGS)

@@ -28,7 +28,7 @@ _FLAGS.choice(
   "of L3 version 2: compact is smaller, and decodes more slowly",
 )
 _FLAGS.switch("json", "one JSON object on stdout")
-common_flags.define_encoders(_FLAGS, ("jpeg", "png", "l3-compact"))
+common_flags.define_encoders(_FLAGS, ("jpeg", "png", "l3-compact"), are_records=False)
 tool.define_existing(_FLAGS, "a file", can_resume=False)
 common_flags.define_limits(_FLAGS)
 

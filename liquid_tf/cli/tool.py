@@ -45,6 +45,8 @@ _FLAG_OF = {
   "limits: pixels": "max_pixels",
   "limits: scans": "max_scans",
   "source": "input",
+  'encoders["jpeg"]["index"]': "jpeg_index",
+  'encoders["jpeg"]["progressive"]': "jpeg_progressive",
   'encoders["jpeg"]["quality"]': "jpeg_quality",
   'encoders["l3-compact"]["effort"]': "l3_effort",
   'encoders["pcr"]["groups"]': "pcr_groups",
@@ -378,6 +380,12 @@ def define_existing(values: Flags, what: str, can_resume: bool) -> None:
 def run_again() -> str:
   """Advice after an interrupt, of a command that leaves nothing half done."""
   return "run the same command again"
+
+
+def say_index(count: int) -> None:
+  """Says how many bytes of a dataset are entry points of JPEG files, if any are."""
+  if count:
+    say(f"{size(count)} of jpeg are entry points, with which it decodes faster")
 
 
 def say_skipped(

@@ -90,6 +90,8 @@ class ProfileToolTest(absltest.TestCase):
     encoding = dict.fromkeys(("channels", "bits"))
     encoding |= {
       "jpeg_quality": 95,
+      "jpeg_index": 16,
+      "jpeg_progressive": "keep",
       "png_level": 6,
       "webp_quality": 90,
       "l3_effort": "default",
@@ -113,6 +115,8 @@ class ProfileToolTest(absltest.TestCase):
     data |= {"schema": 2, "verdict": "", "mix": {"jpeg": 1}, "cache_form": "encoded"}
     encoding = {
       "jpeg_quality": 30,
+      "jpeg_index": "row",
+      "jpeg_progressive": "baseline",
       "png_level": 1,
       "webp_quality": 9,
       "l3_effort": "best",

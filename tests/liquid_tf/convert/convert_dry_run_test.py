@@ -48,11 +48,20 @@ class DryRunTest(parameterized.TestCase):
   def test_bytes_of_copies_are_exact(self):
     photos.class_folders(self.source, per_class=9, sides=(24, 32), extension="jpg")
     before = photos.tree(self.root)
+    options = {"splits": "train:.9,val:.1", "encoders": {"jpeg": {"index": "none"}}}
     with mock.patch.object(dry_run, "_IMAGES", 20):
-      found = self._look("jpeg", splits="train:.9,val:.1")
+      found = self._look("jpeg", **options)
+      indexed = self._look("jpeg")
     self.assertEqual(photos.tree(self.root), before)
     self.assertEqual(found.checked, 20)
-    made = convert(self.source, self.output, "jpeg", splits="train:.9,val:.1", **_QUICK)
+    made = convert(self.source, self.output, "jpeg", **options, **_QUICK)
+    # Of the entry points alone it is an estimate.
+    other = convert(self.source, f"{self.root}/other", "jpeg", **_QUICK)
+    self.assertGreater(other.index_bytes, 0)
+    self.assertBetween(indexed.total.high - indexed.total.low, 1, other.index_bytes)
+    self.assertBetween(
+      other.formats["jpeg"]["bytes"], indexed.total.low, indexed.total.high
+    )
     size = made.formats["jpeg"]["bytes"]
     exact = dry_run.Estimate(made.samples, size, size, size)
     self.assertEqual((found.formats, found.total), ({"jpeg": exact}, exact))

@@ -49,7 +49,8 @@ class HeadersTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_all_but_the_hashes_is_as_if_pixels_were_checked(self):
     checked = f"{self.root}/checked"
-    self._convert(check="pixels", output=checked)
+    plain = {"jpeg": {"index": "none"}}
+    self._convert(check="pixels", output=checked, encoders=plain)
     self._convert()
     found, wanted = photos.files(self.output), photos.files(checked)
     self.assertEqual(found.keys(), wanted.keys())
@@ -117,6 +118,14 @@ class HeadersTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     ({"check": "none"}, 'must be one of "pixels", "headers"'),
     ({"mix": "png:1,jpeg:1", "replicate": True}, '"pixels" with replicate=True'),
+    (
+      {"encoders": {"jpeg": {"index": "row"}}},
+      r'"pixels" with encoders\["jpeg"\]\["index"\]="row"',
+    ),
+    (
+      {"encoders": {"jpeg": {"progressive": "baseline"}}},
+      r'"pixels" with encoders\["jpeg"\]\["progressive"\]="baseline"',
+    ),
     ({"transforms": [Channels(3)]}, '"pixels" with transforms'),
     ({"transforms": [Orient()]}, '"pixels" with transforms'),
     ({"mix": "jpeg:1,pcr:1"}, '"pixels" with "pcr" in the mix'),

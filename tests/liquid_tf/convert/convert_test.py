@@ -1,6 +1,7 @@
 """A conversion keeps every sample, proves its pixels, and repeats its bytes."""
 
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -12,13 +13,14 @@ import photos
 import stored
 import tensorflow as tf
 from absl.testing import parameterized
-from PIL import Image
+from PIL import Image, ImageCms
 
 from liquid_tf._convert import pipelines, plan, scan
 from liquid_tf._convert.convert import convert
 from liquid_tf._convert.geometry import Geometry
 from liquid_tf._convert.source import source_of
 from liquid_tf._convert.sources.open_source import open_source
+from liquid_tf._edit.append import append
 from liquid_tf._native.encoders import resolve
 from liquid_tf._store import manifest
 from liquid_tf._view import inspection
@@ -81,6 +83,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
         "splits",
         "classes",
         "formats",
+        "index_bytes",
         "seconds",
         "skipped",
         "by_pillow",
@@ -394,6 +397,57 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       with self.assertRaisesRegex(ValueError, message):
         self._convert(**options)
     self.assertFalse(os.path.exists(self.output))
+
+
+class JpegTest(tf.test.TestCase):
+  def test_progressive_files_become_baseline_where_it_is_asked(self):
+    root = self.create_tempdir().full_path
+    photos.class_folders(f"{root}/a", per_class=3, sides=(40, 56), extension="jpg")
+    files = _sources(f"{root}/a")
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    progressive = files[::2]
+    for file in progressive:
+      pixels = np.asarray(Image.open(io.BytesIO(file.read_bytes())))
+      photos.save(file, pixels, progressive=True, icc_profile=profile, exif=exif)
+    # Without its last scan, so it is smoothed.
+    partial = files[2]
+    data = partial.read_bytes()
+    partial.write_bytes(data[: data.rindex(b"\xff\xda")] + b"\xff\xd9")
+    found = {}
+    for name, source, asked in (
+      ("keep", f"{root}/a", "keep"),
+      ("baseline", f"{root}/a", "baseline"),
+      ("again", f"{root}/keep", "baseline"),
+    ):
+      options = {"encoders": {"jpeg": {"progressive": asked}}, "progress": False}
+      report = convert(source, f"{root}/{name}", "jpeg", **options)
+      self.assertEqual(inspection.verify(f"{root}/{name}")["problems"], [])
+      found[name] = {one["id"]: one for one in stored.records(f"{root}/{name}")}
+      shard, *_ = manifest.load(f"{root}/{name}")["shards"]
+      kept = len(progressive) if asked == "keep" else 1
+      self.assertEqual(shard["indexed"], len(files) - kept)
+      self.assertEqual(shard["index_bytes"], report.index_bytes)
+    for number, file in enumerate(files):
+      kept, made, again = (one[number] for one in found.values())
+      self.assertEqual(kept["contents"], file.read_bytes())
+      self.assertEqual(again["contents"], made["contents"])
+      self.assertAllEqual(made["image"], kept["image"])
+      self.assertEqual(made["row"]["pixels_hash"], kept["row"]["pixels_hash"])
+      if file not in progressive or file == partial:
+        self.assertEqual(made["contents"], kept["contents"])
+        continue
+      info = Image.open(io.BytesIO(made["contents"])).info
+      self.assertNotIn("progressive", info)
+      self.assertEqual(info["icc_profile"], profile)
+      self.assertEqual(info["exif"], exif.tobytes())
+
+    append(f"{root}/baseline", f"{root}/a", duplicates="add", progress=False)
+    records = stored.records(f"{root}/baseline")
+    first, second = records[: len(files)], records[len(files) :]
+    contents = [{one["contents"] for one in half} for half in (first, second)]
+    self.assertEqual(*contents)
 
 
 if __name__ == "__main__":

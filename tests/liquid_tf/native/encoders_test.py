@@ -11,7 +11,7 @@ class EncodersTest(parameterized.TestCase):
     self.assertEqual(
       found,
       {
-        "jpeg": {"quality": 90},
+        "jpeg": {"quality": 90, "index": 16, "progressive": "keep"},
         "png": {"level": 6},
         "webp-lossy": {"quality": 90},
         "l3-compact": {"effort": "default"},
@@ -29,10 +29,21 @@ class EncodersTest(parameterized.TestCase):
     ({"l3-compact": {"effort": "bets"}}, r"one of fast, default, best; did you mean"),
     ({"l3-compact": {"effort": 1}}, "one of fast, default, best"),
     ({"pcr": {"groups": (2, 2)}}, "rising numbers"),
+    ({"jpeg": {"index": 12}}, '"index"]: 12 must be one of row, 16, 8, none$'),
+    ({"jpeg": {"index": "16"}}, "one of row, 16, 8, none"),
+    ({"jpeg": {"index": True}}, "one of row, 16, 8, none"),
+    ({"jpeg": {"index": None}}, "one of row, 16, 8, none"),
+    ({"jpeg": {"progressive": "base"}}, "of keep, baseline; did you mean baseline"),
   )
   def test_refuses(self, given, message):
     with self.assertRaisesRegex(ValueError, message):
       encoders.resolve(given)
+
+  def test_files_have_no_options_of_records(self):
+    encoders.resolve({"jpeg": {"quality": 90}}, are_records=False)
+    for option, value in (("index", 16), ("progressive", "keep")):
+      with self.assertRaisesRegex(ValueError, f'"{option}".* must be left out'):
+        encoders.resolve({"jpeg": {option: value}}, are_records=False)
 
 
 if __name__ == "__main__":

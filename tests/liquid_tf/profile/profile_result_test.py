@@ -118,7 +118,7 @@ def fabricated(
         transforms=(),
         decode="cpu",
         resources={},
-        encoding=pipelines.Encoding(3, None, 60, 6, 90, "best"),
+        encoding=pipelines.Encoding(3, None, 60, 16, "keep", 6, 90, "best"),
         seed=0,
         pcr=_PCR if "pcr" in formats else None,
         least_mssim=least_mssim,
@@ -447,7 +447,10 @@ class FileTest(parameterized.TestCase):
     self.assertEqual(Profile.from_json(self.path).data, json.loads(found.to_json()))
     self.assertEqual(Profile.from_json(self.path).mix, found.mix)
     self.assertEqual(Profile.from_json(self.path).cache_form, "encoded")
-    self.assertEqual(Profile.from_json(self.path).encoders["jpeg"], {"quality": 60})
+    self.assertEqual(
+      Profile.from_json(self.path).encoders["jpeg"],
+      {"quality": 60, "index": 16, "progressive": "keep"},
+    )
     self.assertEqual(found.transforms, (Channels(3),))
     self.assertIsNone(Profile.from_json(self.path).fidelity)
     self.assertNotIn("pcr", found.encoders)
