@@ -1,4 +1,5 @@
-"""Shards without the records of removed samples, and versions that are forgotten."""
+"""Shards written anew: without the records of removed samples, or with other entry
+points of their JPEG files; and versions that are forgotten."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -6,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from liquid_tf._convert import finish, plan
+from liquid_tf._convert import finish, pipelines, plan
 from liquid_tf._edit.edit import Edit, EditReport, editing, report
 from liquid_tf._edit.edit import forget as _forget_versions
-from liquid_tf._native import ops
+from liquid_tf._native import encoders, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._store import arrays, contents, storage, versions
 from liquid_tf._store import manifest as manifests
@@ -17,6 +18,7 @@ from liquid_tf._store.files import AtomicFile
 from liquid_tf._store.manifest import Shard
 from liquid_tf._store.pcr_index import PcrEntry
 from liquid_tf._store.progress import Progress
+from liquid_tf._view.stored_record import Row, StoredRecords
 from liquid_tf._words import Shown, argument
 from liquid_tf.errors import ConvertError, WrongArgument
 
@@ -28,6 +30,7 @@ OLDER = "older"
 def compact(
   path: str | os.PathLike,
   *,
+  jpeg_index: str | int | None = None,
   forget: str | Sequence[int] | None = None,
   progress: bool = True,
 ) -> EditReport:
@@ -39,6 +42,10 @@ def compact(
 
   Args:
     path: a local dataset directory.
+    jpeg_index: the entry points that the records of the format jpeg get, as those of
+      `convert`'s `encoders`: "row", 16, 8 or "none". Then all shards of jpeg are
+      written anew, unless they have these already. The bytes of the JPEG files stay,
+      and images that are appended get the same. None: those that there are.
     forget: versions to remove then, with the files that no other one has: "older", all
       but the newest; or their numbers. Opening one later says which there are.
     progress: whether a progress bar of shards appears on stderr.
@@ -48,26 +55,35 @@ def compact(
 
   Raises:
     ManifestError: the directory is no sound dataset.
-    ConvertError: a shard is damaged; or a version is not there; or the dataset cannot
-      be written.
+    ConvertError: a shard is damaged; or the dataset has no format jpeg to index; or a
+      version is not there; or the dataset cannot be written.
     ValueError: an argument is wrong.
   """
+  if jpeg_index is not None:
+    encoders.check_index(jpeg_index, "jpeg_index")
   bar = Progress(progress)
   with editing(path) as edit:
     found = versions.in_directory(edit.directory)
     _check_forget(edit, forget, found)
-    index = manifests.load_index(edit.manifest)
-    made, dropped = edit.manifest, 0
+    made, has = edit.manifest, edit.manifest["encoding"]["jpeg_index"]
+    if jpeg_index is not None and "jpeg" not in made["formats"]:
+      raise ConvertError(
+        f"{argument('jpeg_index', jpeg_index)} is of the format jpeg, which "
+        f"{edit.directory} does not have"
+      )
+    other = jpeg_index if jpeg_index not in (None, has) else None
+    index = manifests.load_index(made)
     kept = np.bincount(index["shard"], minlength=len(made.shards))
-    records = np.array([shard.records for shard in made.shards])
-    if (kept < records).any():
+    changed = made["formats"]["jpeg"]["samples"] if other is not None else 0
+    removed = int(sum(shard.records for shard in made.shards) - kept.sum())
+    if removed or other is not None:
+      made_by = "compact" if other is None else "index-jpeg"
       try:
-        made = edit.publish("compact", _Compaction(edit, index, kept, bar).write())
+        made = edit.publish(made_by, _Compaction(edit, index, kept, bar, other).write())
       finally:
         bar.close()
-      dropped = int((records - kept).sum())
     _forget(edit, forget, found)
-    return report(made, dropped)
+    return report(made, changed if other is not None else removed)
 
 
 def _check_forget(edit: Edit, given: Any, found: list[int]) -> None:
@@ -99,6 +115,14 @@ def _forget(edit: Edit, given: Any, found: list[int]) -> None:
     _forget_versions(edit.directory, chosen)
 
 
+def _damaged(path: str, row: np.void, wrong: str) -> ConvertError:
+  """The error for a record that cannot be copied."""
+  return ConvertError(
+    f"{path} (sample {row['sample']}, offset {row['offset']}) {wrong}; remove this "
+    "sample, and then do this again"
+  )
+
+
 class _Compaction:
   """Writes the files of a compacted version.
 
@@ -107,24 +131,36 @@ class _Compaction:
     index: of its newest version.
     kept: shape [shards], records of each shard that samples have.
     progress: is told of each shard.
+    jpeg_index: the entry points that records of jpeg get; None: those they have.
   """
 
   def __init__(
-    self, edit: Edit, index: np.ndarray, kept: np.ndarray, progress: Progress
+    self,
+    edit: Edit,
+    index: np.ndarray,
+    kept: np.ndarray,
+    progress: Progress,
+    jpeg_index: str | int | None,
   ):
     self._edit = edit
     self._manifest = edit.manifest
     self._index = index
     self._kept = kept
     self._progress = progress
+    self._jpeg_index = jpeg_index
+    self._has_index = contents.index_bytes(edit.manifest.data) > 0
     self._entries = manifests.load_pcr_index(edit.manifest)
 
   def write(self) -> dict[str, Any]:
     """Writes shards, their indexes and the dataset's; returns the manifest."""
     manifest, kept = self._manifest, self._kept
     data = dict(manifest.data)
-    stay = [i for i in range(len(manifest.shards)) if kept[i]]
-    changed = [i for i in stay if kept[i] < manifest.shards[i].records]
+    if self._jpeg_index is not None:
+      data["encoding"] = data["encoding"] | {"jpeg_index": self._jpeg_index}
+    records = np.array([shard.records for shard in manifest.shards])
+    stay = np.flatnonzero(kept).tolist()
+    gets = [self._gets_index(shard) for shard in manifest.shards]
+    changed = np.flatnonzero((kept > 0) & ((kept < records) | gets)).tolist()
     names = self._names(changed)
     rows = np.array(self._index)
     data["shards"], entries = [], []
@@ -153,9 +189,12 @@ class _Compaction:
       name: entry | {"bytes": sizes.get(name, 0)}
       for name, entry in data["formats"].items()
     }
-    if "pcr" in data:
+    if any(manifest.shards[i].format == "pcr" for i in np.flatnonzero(kept < records)):
       data["pcr"] = data["pcr"] | self._edit.write_pcr(entries, data, Limits())
     return data
+
+  def _gets_index(self, shard: Shard) -> bool:
+    return self._jpeg_index is not None and shard.format == "jpeg"
 
   def _names(self, changed: list[int]) -> dict[int, str]:
     """The name of each new shard, by the number of the old one."""
@@ -180,28 +219,68 @@ class _Compaction:
       What the manifest says of it, and what the index of the pcr does.
     """
     shard = self._manifest.shards[number]
-    old = self._index[mine]
-    entry = None
+    new = rows[mine]
+    entry, sizes = None, np.zeros(0, np.int64)
     with AtomicFile(self._edit.path(name)) as file:
       out = arrays.Checked(file.write)
       if shard.format == "pcr":
-        entry = self._write_pcr(out, number, name, old)
-        rows["offset"][mine] = np.arange(len(old))
+        entry = self._write_pcr(out, number, name, new)
+        new["offset"] = np.arange(len(new))
       else:
-        for data in self._records(shard, old):
-          out.write(data)
-        ends = np.cumsum(old["length"])
-        rows["offset"][mine] = ends - old["length"]
+        if self._gets_index(shard):
+          sizes = self._write_indexed(out, shard, new)
+        else:
+          for data in self._records(shard, new):
+            out.write(data)
+          sizes = self._index_sizes(shard, new)
+        new["offset"] = np.cumsum(new["length"]) - new["length"]
       file.commit()
     if shard.format != "pcr":
-      finish.write_idx(self._edit.path(contents.idx_name(name)), rows[mine])
+      finish.write_idx(self._edit.path(contents.idx_name(name)), new)
     described = self._manifest["shards"][number] | {
       "path": name,
-      "records": len(old),
+      "records": len(new),
       "bytes": out.size,
       "crc32c": out.crc32c,
     }
+    if shard.format == "jpeg":
+      indexed = {"indexed": np.count_nonzero(sizes), "index_bytes": int(sizes.sum())}
+      described |= indexed
     return described, entry
+
+  def _index_sizes(self, shard: Shard, rows: np.ndarray) -> np.ndarray:
+    """Bytes of the entry points in each record that is copied, int64."""
+    if shard.format != "jpeg" or not self._has_index:
+      return np.zeros(0, np.int64)
+    read = StoredRecords(self._manifest).read
+    sizes = [len(read(Row._make(row.item())).index) for row in rows]
+    return np.array(sizes, np.int64)
+
+  def _write_indexed(
+    self, out: arrays.Checked, shard: Shard, rows: np.ndarray
+  ) -> np.ndarray:
+    """Writes records of jpeg with other entry points, whose bytes it returns, int64.
+
+    Args:
+      out: takes the records.
+      shard: that has them now.
+      rows: of the dataset's index; get their new lengths and checksums.
+    """
+    path = self._manifest.path(shard.path)
+    sizes = np.zeros(len(rows), np.int64)
+    workers = os.cpu_count() or 1
+    made = pipelines.reindexed(path, rows, self._jpeg_index, workers)
+    for i, (row, element) in enumerate(zip(rows, made)):
+      wrong = element["error"].decode(errors="replace")
+      if not wrong and element["crc32c"] != row["crc32c"]:
+        wrong = storage.wrong_crc(int(element["crc32c"]), row["crc32c"], "the index")
+      if wrong:
+        raise _damaged(path, row, wrong)
+      out.write(element["stored"])
+      row["length"] = len(element["stored"])
+      row["crc32c"] = element["stored_crc32c"]
+      sizes[i] = element["index_bytes"]
+    return sizes
 
   def _records(self, shard: Shard, rows: np.ndarray) -> Iterator[bytes]:
     """Yields the bytes of the records of some rows, runs of them together."""
@@ -228,10 +307,7 @@ class _Compaction:
         row = rows[run[0]]
         if not is_whole and crc != row["crc32c"]:
           wrong = storage.wrong_crc(crc, row["crc32c"], "the index")
-          raise ConvertError(
-            f"{path} (sample {row['sample']}, offset {at}) {wrong}; remove this "
-            "sample, and then compact"
-          )
+          raise _damaged(path, row, wrong)
 
   def _write_pcr(
     self, out: arrays.Checked, number: int, name: str, rows: np.ndarray

@@ -48,8 +48,10 @@ class EditReport:
     version: its number; that of the last one where nothing was to be done.
     samples: how many it has.
     changed: samples that were added, removed or annotated; of `compact`, removed
-      samples whose records are gone from its shards.
+      samples whose records are gone from its shards, or with `jpeg_index` those whose
+      records got other entry points.
     bytes: of its shards.
+    index_bytes: of those, what the entry points of JPEG files take.
     skipped: `path` and `reason` of every source file that is in no sample.
     duplicates: images that `append` left out since the dataset knows their names.
     notes: as of `ConvertReport`, of the source that was appended.
@@ -60,6 +62,7 @@ class EditReport:
   samples: int
   changed: int
   bytes: int
+  index_bytes: int
   skipped: list[dict[str, str]] = dataclasses.field(default_factory=list)
   duplicates: int = 0
   notes: list[str] = dataclasses.field(default_factory=list)
@@ -83,6 +86,7 @@ def report(
     manifest["samples"],
     changed,
     sum(shard.bytes for shard in manifest.shards),
+    contents.index_bytes(manifest.data),
     [{"path": path, "reason": reason} for path, reason in skipped],
     duplicates,
     list(notes),

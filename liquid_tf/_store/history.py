@@ -16,8 +16,8 @@ def history(path: str | os.PathLike) -> list[dict[str, Any]]:
 
   Returns:
     A dict for each, the oldest first: `version`, `made_by` (convert, append, remove,
-    annotate or compact), `samples`, `bytes` of all its files, and `own_bytes`, of those
-    that no other version has.
+    annotate, compact or index-jpeg), `samples`, `bytes` of all its files, and
+    `own_bytes`, of those that no other version has.
 
   Raises:
     ManifestError: the directory is no dataset, or a version's manifest is wrong.

@@ -6,13 +6,15 @@
   liquid-tf edit photos.liquid --remove=3,17,20-29
   liquid-tf edit photos.liquid --remove='width < 64'
   liquid-tf edit photos.liquid --compact --forget=older
+  liquid-tf edit photos.liquid --jpeg_index=16
 
 Readers keep the version that they opened. --append stores the images as the dataset was
 converted. --annotate adds the columns of a table, whose column number or name says
 which sample a row is of; --labels gives samples the labels of one. --remove leaves the
 records of samples in their shards; --compact writes these shards anew, and --forget
-removes older versions after it. A change that was killed leaves the dataset as it was:
-run the same command again.
+removes older versions after it. --jpeg_index gives JPEG files other entry points, with
+which they decode faster: their shards are written anew, and their bytes stay. A change
+that was killed leaves the dataset as it was: run the same command again.
 """
 
 import re
@@ -20,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from liquid_tf._cost import amounts
+from liquid_tf._native.encoders import JPEG_INDEX
 from liquid_tf.cli import common_flags, source, tool
 from liquid_tf.cli.flag_values import Flags
 
@@ -46,7 +49,15 @@ _FLAGS.string(
 )
 _FLAGS.switch("compact", "write shards anew that hold records of removed samples")
 _FLAGS.words(
-  "forget", [], "versions to remove after --compact: older, or numbers as 1,2"
+  "forget",
+  [],
+  "versions to remove after --compact or --jpeg_index: older, or numbers as 1,2",
+)
+_FLAGS.choice(
+  "jpeg_index",
+  None,
+  [str(index) for index in JPEG_INDEX],
+  "entry points for JPEG files: in each row of MCUs, every 16 or 8 of them, or none",
 )
 _FLAGS.string(
   "splits", None, "splits to draw for the images of --append, as train:.9,val:.1"
@@ -147,12 +158,13 @@ def _remove(path: str):
 def _compact(path: str):
   from liquid_tf._edit.compact import OLDER, compact
 
-  forget = _FLAGS.forget or None
+  index, forget = _FLAGS.jpeg_index, _FLAGS.forget or None
   if forget == [OLDER]:
     forget = OLDER
   elif forget:
     forget = _numbers(forget, "forget")
-  return compact(path, forget=forget)
+  index = None if index is None else common_flags.index_of(index)
+  return compact(path, jpeg_index=index, forget=forget)
 
 
 class _Change(NamedTuple):
@@ -188,6 +200,7 @@ _CHANGES = {
   "labels": _Change(_relabel, "labels corrected"),
   "remove": _Change(_remove, "samples removed"),
   "compact": _Change(_compact, "removed records dropped", ("forget",)),
+  "jpeg_index": _Change(_compact, "records of jpeg written anew", ("forget",)),
 }
 
 
@@ -199,7 +212,7 @@ def _change() -> _Change:
     raise tool.FlagsError(f"one of {names} must be given, and no other")
   for name, change in _CHANGES.items():
     for flag in change.flags:
-      if name != asked[0] and _FLAGS[flag].present:
+      if flag not in _CHANGES[asked[0]].flags and _FLAGS[flag].present:
         raise tool.FlagsError(f"--{flag} is of --{name}")
   return _CHANGES[asked[0]]
 
@@ -215,6 +228,7 @@ def _main(arguments: list[str]) -> int:
     f"{report.changed} {change.done}: version {report.version} of {report.path} has "
     f"{report.samples} samples, {amounts.size(report.bytes)}"
   )
+  tool.say_index(report.index_bytes)
   if report.duplicates:
     tool.say(f"{report.duplicates} images left out: the dataset knows their names")
   for note in report.notes:

@@ -92,8 +92,25 @@ class EditCommandTest(parameterized.TestCase):
     self.assertEqual((report["changed"], report["duplicates"]), (2, 5))
     self.assertIn("5 images left out: the dataset knows their names", self.said)
 
+  def test_entry_points(self):
+    path, source = f"{self.root}/jpeg.liquid", f"{self.root}/source"
+    flags = ["--mix=jpeg", "--jpeg_index=row", "--jpeg_progressive=baseline"]
+    made = self._run("convert", f"--input={source}", f"--output={path}", *flags)
+    self.assertRegex(
+      self.said, r"\d+ B of jpeg are entry points, with which it decodes"
+    )
+    report = self._run("edit", path, "--jpeg_index=8", "--forget=older")
+    self.assertIn("5 records of jpeg written anew: version 2 of", self.said)
+    self.assertGreaterEqual(report["index_bytes"], made["index_bytes"])
+
   @parameterized.parameters(
-    ([], 2, "one of --append, --annotate, --labels, --remove, --compact must be given"),
+    (
+      [],
+      2,
+      "one of --append, --annotate, --labels, --remove, --compact, --jpeg_index must",
+    ),
+    (["--compact", "--jpeg_index=8"], 2, "must be given, and no other"),
+    (["--jpeg_index=8"], 1, "--jpeg_index (8) is of the format jpeg, which "),
     (["--compact", "--remove=1"], 2, "must be given, and no other"),
     (["--remove=1", "--masks=m"], 2, "--masks is of --append"),
     (["--remove=1", "--forget=1"], 2, "--forget is of --compact"),

@@ -59,7 +59,7 @@ class EditKillTest(parameterized.TestCase):
     convert(
       f"{cls.root}/source",
       cls.base,
-      "png:2,raw:1,pcr:1",
+      "png:2,raw:1,pcr:1,jpeg:1",
       shard_size=4096,
       encoders={"pcr": {"images": 3}},
       progress=False,
@@ -75,7 +75,7 @@ class EditKillTest(parameterized.TestCase):
     elif what == "annotate":
       annotate(self.path, {"sample": [2], "x": [0.25], "t": ["a"]})
     elif what == "compact":
-      compact(self.path, progress=False)
+      compact(self.path, jpeg_index="row", progress=False)
     else:
       compact(self.path, forget="older", progress=False)
 

@@ -1,9 +1,12 @@
 """Versions of a dataset: what each holds, and what stays as it was."""
 
 import os
+import pathlib
 
 import living
 import numpy as np
+import photos
+import stored
 import tensorflow as tf
 from absl.testing import parameterized
 
@@ -235,6 +238,107 @@ class EditTest(parameterized.TestCase, tf.test.TestCase):
         edit("gs://bucket/photos.liquid")
     with self.assertRaisesRegex(ValueError, "must be a view"):
       liquid_tf.remove(empty)
+
+
+class JpegIndexTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.root = self.create_tempdir().full_path
+    self.source = f"{self.root}/source"
+    random = np.random.default_rng(5)
+    for i in range(9):
+      name = photos.COLOUR[i % 3]
+      pixels = photos.crop(photos.photo(name), (40, 400), random)
+      # A progressive one has no entry points.
+      path = f"{self.source}/{name}/{i}.jpg"
+      photos.save(path, pixels, quality=60, progressive=i == 4)
+
+  def _convert(self, index: str | int) -> str:
+    path = f"{self.root}/{index}"
+    options = {"encoders": {"jpeg": {"index": index}}, "shard_size": 16384}
+    liquid_tf.convert(self.source, path, "jpeg:2,png:1", progress=False, **options)
+    return path
+
+  def _index_bytes(self, path: str) -> int:
+    """Checks a dataset; returns what its records have beside the files."""
+    found = liquid_tf.verify(path)
+    self.assertEqual(found["problems"], [])
+    shards = [one for one in manifests.load(path)["shards"] if "indexed" in one]
+    self.assertEqual(found["jpeg_index"]["records"], sum(s["indexed"] for s in shards))
+    total = sum(one["index_bytes"] for one in shards)
+    self.assertEqual(found["jpeg_index"]["bytes"], total)
+    return total
+
+  def _shards(self, path: str) -> list[bytes]:
+    loaded = manifests.load(path)
+    paths = [loaded.path(shard.path) for shard in loaded.shards]
+    return [pathlib.Path(path).read_bytes() for path in paths]
+
+  def test_an_edit_makes_the_shards_of_a_conversion(self):
+    made = {index: self._convert(index) for index in ("row", 16, 8, "none")}
+    sizes = {index: self._index_bytes(made[index]) for index in made}
+    found = list(sizes.values())
+    self.assertEqual(found, [*sorted(found[:3]), 0])
+    self.assertLen(set(found), 4)
+    path, version = made[16], 1
+    wanted = {index: self._shards(made[index]) for index in made}
+    files = [(one["id"], one["contents"]) for one in stored.records(path)]
+    for index in ("row", "none", 8, 16):
+      version += 1
+      # The second time there is nothing left to do.
+      for changed in (6, 0):
+        report = liquid_tf.compact(path, jpeg_index=index, progress=False)
+        self.assertEqual((report.version, report.changed), (version, changed))
+        self.assertEqual(report.index_bytes, sizes[index])
+      loaded = manifests.load(path)
+      self.assertEqual(loaded["made_by"], "index-jpeg")
+      self.assertEqual(loaded["encoding"]["jpeg_index"], index)
+      self.assertEqual(self._shards(path), wanted[index])
+      found = [(one["id"], one["contents"]) for one in stored.records(path)]
+      self.assertEqual(found, files)
+    self.assertEqual(self._index_bytes(path), sizes[16])
+
+  def test_appends_and_compactions_follow(self):
+    path = self._convert("none")
+    liquid_tf.compact(path, jpeg_index="row", forget="older", progress=False)
+    self.assertEqual(versions.in_directory(path), [2])
+    before = self._index_bytes(path)
+    liquid_tf.append(path, self.source, duplicates="add", progress=False)
+    self.assertGreater(self._index_bytes(path), before)
+    rows = manifests.load_index(manifests.load(path))
+    removed = rows["sample"][rows["format"] == manifests.FORMATS.index("jpeg")][[1, 4]]
+    liquid_tf.remove(liquid_tf.open(path).take(removed))
+    report = liquid_tf.compact(path, progress=False)
+    self.assertEqual((report.version, report.changed), (5, 2))
+    self.assertEqual(manifests.load(path)["made_by"], "compact")
+    self.assertEqual(report.index_bytes, self._index_bytes(path))
+    self.assertGreater(report.index_bytes, 0)
+
+  def test_what_has_no_index(self):
+    path = f"{self.root}/png"
+    liquid_tf.convert(self.source, path, "png", progress=False)
+    with self.assertRaisesRegex(
+      ConvertError, r"jpeg_index \(16\) is of the format jpeg"
+    ):
+      liquid_tf.compact(path, jpeg_index=16, progress=False)
+    with self.assertRaisesRegex(ValueError, "jpeg_index: 7 must be one of row, 16, 8"):
+      liquid_tf.compact(path, jpeg_index=7, progress=False)
+    self.assertEqual(versions.in_directory(path), [1])
+
+  def test_a_damaged_record_is_named(self):
+    path = self._convert("none")
+    loaded = manifests.load(path)
+    row = manifests.load_index(loaded)[-1]
+    shard = pathlib.Path(loaded.path(loaded.shards[row["shard"]].path))
+    self.assertEndsWith(shard.name, ".rec")
+    data = bytearray(shard.read_bytes())
+    data[int(row["offset"]) + 200] ^= 1
+    shard.write_bytes(data)
+    with self.assertRaisesRegex(
+      ConvertError, rf"{shard.name} \(sample {row['sample']}, .* remove this sample"
+    ):
+      liquid_tf.compact(path, jpeg_index=16, progress=False)
+    self.assertEqual(versions.in_directory(path), [1])
 
 
 if __name__ == "__main__":
