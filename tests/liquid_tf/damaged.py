@@ -75,26 +75,29 @@ def repack(
   sample: int,
   change: Callable[[bytes], bytes],
   format_name: str | None = None,
+  part: str = "image",
 ) -> None:
-  """Changes a sample's image as somebody would who wrote the dataset so.
+  """Changes a part of a sample's record as somebody would who wrote the dataset so.
 
   The CRCs of the record, of the index and in the manifest are right again.
 
   Args:
     path: of the dataset.
     sample: its number.
-    change: gives the new image, of the same length.
+    change: gives the new part, of the same length.
     format_name: of its encodings, where it has several.
+    part: "image", or "index" of a JPEG.
   """
   row = _row(path, sample, format_name)
   file = pathlib.Path(shard_of(path, sample, format_name))
   data = bytearray(file.read_bytes())
   begin, end = int(row["offset"]), int(row["offset"] + row["length"])
-  image = ops.lib().liquid_unpack_record(framed=bytes(data[begin:end])).image.numpy()
-  changed = change(image)
-  if len(changed) != len(image):
-    raise ValueError(f"change must give {len(image)} bytes, not {len(changed)}")
-  at = data.index(image, begin, end)
+  record = ops.lib().liquid_unpack_record(framed=bytes(data[begin:end]))
+  old = getattr(record, part).numpy()
+  changed = change(old)
+  if len(changed) != len(old):
+    raise ValueError(f"change must give {len(old)} bytes, not {len(changed)}")
+  at = data.index(old, begin, end)
   data[at : at + len(changed)] = changed
   file.write_bytes(data)
 

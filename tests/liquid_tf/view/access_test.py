@@ -1,6 +1,7 @@
 """Samples by position: what the pipeline gives, damage, threads and forks."""
 
 import errno
+import io
 import json
 import os
 import pathlib
@@ -21,12 +22,14 @@ import photos
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
+from PIL import Image
+from tensorflow.python.data.experimental.ops import compression_ops
 
 import liquid_tf
-from liquid_tf import codecs
+from liquid_tf import codecs, recordio, transforms
 from liquid_tf._native import direct, ops
 from liquid_tf._store import manifest, storage
-from liquid_tf._view import shard_files, stored_record
+from liquid_tf._view import inspection, shard_files, stored_record
 from liquid_tf._view.view import View
 from liquid_tf.errors import RecordError
 
@@ -501,6 +504,165 @@ class DamageTest(parameterized.TestCase, tf.test.TestCase):
       self.assertLessEqual(
         len(found.image) + len(found.example) + 4 * len(found.labels), len(framed)
       )
+
+
+class JpegIndexTest(tf.test.TestCase):
+  """Records that have the index of their JPEG give what they give without."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(folder.cleanup)
+    cls.root = folder.name
+    random = np.random.default_rng(4)
+    for i in range(12):
+      pixels = photos.crop(photos.photo("coffee"), random.integers(50, 140, 2), random)
+      # Those of JPEG are copied, of which the library decodes one; PNG is encoded.
+      is_png = i % 4 == 3
+      options = {} if is_png else {"subsampling": i % 3, "progressive": i == 4}
+      name = f"{'ab'[i % 2]}/{i}.{'png' if is_png else 'jpg'}"
+      photos.save(f"{cls.root}/source/{name}", pixels, **options)
+    cls.paths = {index: f"{cls.root}/{index}" for index in ("none", "row", 8)}
+    for index, path in cls.paths.items():
+      cls._convert(f"{cls.root}/source", path, index)
+
+  @classmethod
+  def _convert(cls, source, path: str, index: str | int) -> None:
+    encoders = {"jpeg": {"index": index}}
+    liquid_tf.convert(source, path, "jpeg:1", encoders=encoders, progress=False)
+
+  def _stored(self, path: str) -> dict[str, stored_record.Stored]:
+    view = liquid_tf.open(path)
+    read = stored_record.StoredRecords(view.manifest).read
+    rows = [stored_record.Row._make(row.item()) for row in view.index]
+    return {view[row.sample]["name"]: read(row) for row in rows}
+
+  def test_what_is_stored(self):
+    plain = self._stored(self.paths["none"])
+    sizes = {}
+    for index, path in self.paths.items():
+      found = self._stored(path)
+      self.assertCountEqual(found, plain)
+      for name, one in found.items():
+        self.assertEqual(bytes(one.image), bytes(plain[name].image))
+        self.assertEqual(one.labels, plain[name].labels)
+        if name.endswith("jpg"):
+          file = pathlib.Path(self.root, "source", name)
+          self.assertEqual(bytes(one.image), file.read_bytes())
+      with_index = {name for name, one in found.items() if len(one.index)}
+      expected = set() if index == "none" else set(plain) - {"a/4.jpg"}
+      self.assertEqual(with_index, expected)
+      sizes[index] = sum(len(one.index) for one in found.values())
+      result = inspection.verify(path)
+      self.assertEqual(result["problems"], [])
+      wanted = {"records": len(expected), "bytes": sizes[index]}
+      self.assertEqual(result["jpeg_index"], wanted)
+      self.assertEqual(liquid_tf.inspect(path)["jpeg_index"], wanted)
+    self.assertLess(0, sizes["row"])
+    self.assertLess(sizes["row"], sizes[8])
+
+  def _decoded(self, path: str) -> dict[str, list[str]]:
+    """Hashes of all that each way of reading gives."""
+    crop = [transforms.RandomResizedCrop(32), transforms.Mirror()]
+    options = {"features": ["id", "image", "label"], "transforms": crop}
+    found = {"view": [runs.digest(sample) for sample in liquid_tf.open(path)]}
+    for cache in (0, "50%", liquid_tf.Cache("100%", form="pixels")):
+      data = liquid_tf.dataset(path, 4, cache=cache, seed=3, **options)
+      found[f"cache {cache}"] = [runs.digests(data) for _ in range(2)]
+    views = transforms.Views([crop, crop])
+    data = liquid_tf.dataset(path, 4, seed=3, transforms=views)
+    found["views"] = runs.digests(data)
+    data = liquid_tf.dataset(path, 4, seed=3, features=["id", "bytes"])
+    found["bytes"] = runs.digests(data)
+    with liquid_tf.loader(path, 4, cache=0, seed=3, **options) as loader:
+      found["loader"] = [runs.digest(batch) for batch in loader]
+    for form in ("encoded", "pixels"):
+      data = liquid_tf.graph.decode_and_batch(self._sent(path, form), **options)
+      found[f"sent {form}"] = [runs.digests(data) for _ in range(2)]
+    return found
+
+  def _sent(self, path: str, form: str) -> tf.data.Dataset:
+    """Blocks of records that were serialized, as between processes."""
+    snapshot = liquid_tf.graph.Snapshot(liquid_tf.Cache("100%", form), "64MiB")
+    source = liquid_tf.graph.format_dataset(path, "jpeg")
+    blocks = liquid_tf.graph.interleave([source], snapshot, batch_size=4)
+
+    def sent(block):
+      packed = compression_ops.compress(block)
+      return compression_ops.uncompress(packed, blocks.element_spec)
+
+    return blocks.map(sent)
+
+  def test_pixels(self):
+    self.assertEqual(*map(self._decoded, (self.paths["none"], self.paths[8])))
+
+  def test_files_come_out_as_they_were(self):
+    outputs = {}
+    for index in ("none", 8):
+      for kind in ("folder", "rec"):
+        output = f"{self.root}/{kind}-{index}"
+        liquid_tf.export(self.paths[index], output, kind, progress=False)
+        outputs[kind, index] = photos.tree(output)
+        del outputs[kind, index][".liquid_export.json"]  # It has the dataset's hash.
+      for kind, source in (
+        ("copy", self.paths[index]),
+        ("of-records", f"{self.paths[index]}/*.rec"),
+      ):
+        output = f"{self.root}/{kind}-{index}"
+        self._convert(source, output, "none")
+        found = self._stored(output).values()
+        self.assertTrue(all(len(one.index) == 0 for one in found))
+        outputs[kind, index] = sorted(bytes(one.image) for one in found)
+    for kind in ("folder", "rec", "copy", "of-records"):
+      self.assertTrue(outputs[kind, 8] == outputs[kind, "none"], kind)
+    source = photos.tree(f"{self.root}/source")
+    files = set(outputs["folder", 8].values())
+    self.assertLess({source[name] for name in source if name.endswith("jpg")}, files)
+
+  def test_readers_that_do_not_know_it(self):
+    shard = f"{self.paths[8]}/jpeg-00000-of-00001.rec"
+    stored = {
+      bytes(one.image): one.index for one in self._stored(self.paths[8]).values()
+    }
+    for record in recordio.Reader(shard):
+      header, data = recordio.unpack(record)
+      image = data[: header.id2] if header.id2 else data
+      self.assertEqual(data[len(image) :], bytes(stored.pop(image)))
+      # MXNet and DALI decode all that follows the header.
+      both = [np.asarray(Image.open(io.BytesIO(file))) for file in (image, data)]
+      np.testing.assert_array_equal(*both)
+    self.assertEmpty(stored)
+
+  def test_a_wrong_index_is_an_error_everywhere(self):
+    path = f"{self.root}/wrong"
+    shutil.copytree(self.paths[8], path)
+    view = liquid_tf.open(path)
+    sample = next(i for i, one in enumerate(view) if one["name"] == "a/0.jpg")
+
+    def change(index: bytes) -> bytes:
+      return index[:-5] + bytes([index[-5] ^ 1]) + index[-4:]
+
+    damaged.repack(path, sample, change, part="index")
+    where, ragged = damaged.where(path, sample), [transforms.Ragged()]
+    with self.assertRaisesRegex(RecordError, f"{where}.*index is damaged"):
+      liquid_tf.open(path)[sample]
+    blocks = self._sent(path, "encoded")
+    for data in (
+      liquid_tf.dataset(path, 4, transforms=ragged),
+      liquid_tf.graph.decode_and_batch(blocks, transforms=ragged),
+    ):
+      with self.assertRaisesRegex(
+        tf.errors.DataLossError, f"{where}.*index is damaged"
+      ):
+        list(data)
+    with liquid_tf.loader(path, 4, transforms=ragged) as loader:
+      with self.assertRaisesRegex(RecordError, f"{where}.*index is damaged"):
+        list(loader)
+    problem = inspection.verify(path)["problems"][0]
+    self.assertRegex(problem, f"{where}: the index of its JPEG .*edit")
+    # The file itself is right.
+    liquid_tf.export(path, f"{self.root}/right", "folder", progress=False)
 
 
 class ForkTest(tf.test.TestCase):
