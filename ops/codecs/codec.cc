@@ -133,23 +133,24 @@ Status DecodeIndexed(Format format, ByteSpan bytes, ByteSpan index,
   if (format != Format::kJpeg) {
     return InvalidArgument("only a jpeg has an index beside it");
   }
-  return DecodeJpegIndexed(bytes, index, limits, expected, window, out,
-                           row_stride);
+  return DecodeJpegDraft(bytes, index, limits, expected, 1, window, out,
+                         row_stride);
 }
 
 bool HasDrafts(Format format) {
   return format == Format::kJpeg || format == Format::kPcr;
 }
 
-Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
-                   const ImageInfo& expected, uint32_t denominator,
-                   const Window& window, uint8_t* out, size_t row_stride) {
+Status DecodeDraft(Format format, ByteSpan bytes, ByteSpan index,
+                   const DecodeLimits& limits, const ImageInfo& expected,
+                   uint32_t denominator, const Window& window, uint8_t* out,
+                   size_t row_stride) {
   if (!HasDrafts(format) ||
       (denominator != 2 && denominator != 4 && denominator != 8)) {
     return InvalidArgument("only jpeg and pcr are decoded at 1/2, 1/4 or 1/8");
   }
-  return DecodeJpegDraft(bytes, limits, expected, denominator, window, out,
-                         row_stride);
+  return DecodeJpegDraft(bytes, index, limits, expected, denominator, window,
+                         out, row_stride);
 }
 
 uint64_t LibraryDecodes() { return JpegLibraryDecodes(); }

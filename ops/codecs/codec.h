@@ -53,11 +53,12 @@ bool HasDrafts(Format format);
 // Decodes the whole image at 1/2, 1/4 or 1/8 of its size, as `denominator`
 // says, each side rounded up; `window` is of that. A JPEG's coefficients make
 // the smaller image by themselves (Pillow's Image.draft), which costs less than
-// decoding and resizing it. Else as Decode. Error: InvalidArgument for a format
-// without drafts, or another denominator.
-Status DecodeDraft(Format format, ByteSpan bytes, const DecodeLimits& limits,
-                   const ImageInfo& expected, uint32_t denominator,
-                   const Window& window, uint8_t* out, size_t row_stride);
+// decoding and resizing it. Else as DecodeIndexed. Error: InvalidArgument for a
+// format without drafts, or another denominator.
+Status DecodeDraft(Format format, ByteSpan bytes, ByteSpan index,
+                   const DecodeLimits& limits, const ImageInfo& expected,
+                   uint32_t denominator, const Window& window, uint8_t* out,
+                   size_t row_stride);
 
 // Images that libjpeg-turbo has decoded in the calling thread so far: all of
 // pcr, and those of jpeg that are not for our own decoder.

@@ -30,22 +30,21 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info);
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride);
-// As DecodeJpeg, by the file's index. Error: DataLoss also where that is
-// damaged, or another file's.
-Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
-                         const DecodeLimits& limits, const ImageInfo& expected,
-                         const Window& window, uint8_t* out, size_t row_stride);
-// As DecodeJpeg, by libjpeg-turbo alone: the judge of the other.
+// At 1/`denominator` of the size: 1, or as DecodeDraft has it. `index` is the
+// file's, or empty. Error: DataLoss also where that is damaged, or another
+// file's.
+Status DecodeJpegDraft(ByteSpan bytes, ByteSpan index,
+                       const DecodeLimits& limits, const ImageInfo& expected,
+                       uint32_t denominator, const Window& window, uint8_t* out,
+                       size_t row_stride);
+// The same without an index, by libjpeg-turbo alone: the judge of the other.
 Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
-                           const ImageInfo& expected, const Window& window,
-                           uint8_t* out, size_t row_stride);
+                           const ImageInfo& expected, uint32_t denominator,
+                           const Window& window, uint8_t* out,
+                           size_t row_stride);
 // Images that libjpeg-turbo has decoded in the calling thread so far, for
 // whichever function.
 uint64_t JpegLibraryDecodes();
-// At 1/`denominator` of the size, as DecodeDraft has it.
-Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
-                       const ImageInfo& expected, uint32_t denominator,
-                       const Window& window, uint8_t* out, size_t row_stride);
 Status EncodeJpeg(const EncodeOptions& options, const ImageInfo& info,
                   const uint8_t* pixels, std::string* out);
 

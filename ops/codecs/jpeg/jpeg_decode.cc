@@ -192,8 +192,18 @@ Status Reader::Decode(const Window& window, uint8_t* out, size_t row_stride) {
 // Whether our own decoder takes the file, by its header, and within `limits`.
 bool IsBaseline(ByteSpan bytes, const DecodeLimits& limits,
                 BaselineHeader* header) {
-  return HasBaselineVectors() && ReadBaselineHeader(bytes, header) &&
+  return ReadBaselineHeader(bytes, header) &&
          CheckImageSize("jpeg", header->height, header->width, limits).ok();
+}
+
+// Checks what was asked of an image, and of its draft.
+Status CheckDraft(const ImageInfo& info, const ImageInfo& expected,
+                  const ImageInfo& draft, const Window& window,
+                  size_t row_stride) {
+  const Window whole = {0, 0, info.height, info.width};
+  LIQUID_RETURN_IF_ERROR(
+      CheckRequest("jpeg", info, expected, whole, info.RowBytes()));
+  return CheckRequest("jpeg", draft, draft, window, row_stride);
 }
 
 }  // namespace
@@ -201,7 +211,7 @@ bool IsBaseline(ByteSpan bytes, const DecodeLimits& limits,
 Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info) {
   BaselineHeader header;
   if (IsBaseline(bytes, limits, &header)) {
-    *info = BaselineInfo(header);
+    *info = BaselineInfo(header, 1);
     return OkStatus();
   }
   Reader reader;
@@ -213,33 +223,26 @@ Status PeekJpeg(ByteSpan bytes, const DecodeLimits& limits, ImageInfo* info) {
 Status DecodeJpeg(ByteSpan bytes, const DecodeLimits& limits,
                   const ImageInfo& expected, const Window& window, uint8_t* out,
                   size_t row_stride) {
-  BaselineHeader header;
-  if (IsBaseline(bytes, limits, &header)) {
-    LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", BaselineInfo(header), expected,
-                                        window, row_stride));
-    if (DecodeBaseline(bytes, header, nullptr, window, out, row_stride) ==
-        BaselineResult::kDecoded) {
-      return OkStatus();
-    }
-  }
-  return DecodeJpegByLibrary(bytes, limits, expected, window, out, row_stride);
+  return DecodeJpegDraft(bytes, ByteSpan(), limits, expected, 1, window, out,
+                         row_stride);
 }
 
-Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
-                         const DecodeLimits& limits, const ImageInfo& expected,
-                         const Window& window, uint8_t* out,
-                         size_t row_stride) {
+Status DecodeJpegDraft(ByteSpan bytes, ByteSpan index,
+                       const DecodeLimits& limits, const ImageInfo& expected,
+                       uint32_t denominator, const Window& window, uint8_t* out,
+                       size_t row_stride) {
+  const bool indexed = index.size > 0;
   BaselineHeader header;
   Status damage;
-  if (ReadBaselineHeader(bytes, &header) &&
-      CheckImageSize("jpeg", header.height, header.width, limits).ok()) {
-    LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", BaselineInfo(header), expected,
-                                        window, row_stride));
+  if (IsBaseline(bytes, limits, &header)) {
+    LIQUID_RETURN_IF_ERROR(CheckDraft(BaselineInfo(header, 1), expected,
+                                      BaselineInfo(header, denominator), window,
+                                      row_stride));
     BaselineIndex entries;
-    damage = entries.Read(index, bytes.size, header);
+    if (indexed) damage = entries.Read(index, bytes.size, header);
     if (damage.ok() && HasBaselineVectors()) {
-      switch (
-          DecodeBaseline(bytes, header, &entries, window, out, row_stride)) {
+      switch (DecodeBaseline(bytes, header, indexed ? &entries : nullptr,
+                             denominator, window, out, row_stride)) {
         case BaselineResult::kDecoded:
           return OkStatus();
         case BaselineResult::kLibrarys:
@@ -250,39 +253,28 @@ Status DecodeJpegIndexed(ByteSpan bytes, ByteSpan index,
               "is damaged");
       }
     }
-  } else {
+  } else if (indexed) {
     damage = DataLoss("jpeg: the index is of another file: this kind has none");
   }
   // It says more about a file that is damaged.
-  LIQUID_RETURN_IF_ERROR(
-      DecodeJpegByLibrary(bytes, limits, expected, window, out, row_stride));
+  LIQUID_RETURN_IF_ERROR(DecodeJpegByLibrary(
+      bytes, limits, expected, denominator, window, out, row_stride));
   return damage;
 }
 
 Status DecodeJpegByLibrary(ByteSpan bytes, const DecodeLimits& limits,
-                           const ImageInfo& expected, const Window& window,
-                           uint8_t* out, size_t row_stride) {
+                           const ImageInfo& expected, uint32_t denominator,
+                           const Window& window, uint8_t* out,
+                           size_t row_stride) {
   Reader reader;
   LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
+  const ImageInfo whole = reader.info();
+  LIQUID_RETURN_IF_ERROR(reader.Scale(denominator));
   LIQUID_RETURN_IF_ERROR(
-      CheckRequest("jpeg", reader.info(), expected, window, row_stride));
+      CheckDraft(whole, expected, reader.info(), window, row_stride));
   return reader.Decode(window, out, row_stride);
 }
 
 uint64_t JpegLibraryDecodes() { return library_decodes; }
-
-Status DecodeJpegDraft(ByteSpan bytes, const DecodeLimits& limits,
-                       const ImageInfo& expected, uint32_t denominator,
-                       const Window& window, uint8_t* out, size_t row_stride) {
-  Reader reader;
-  LIQUID_RETURN_IF_ERROR(reader.ReadHeader(bytes, limits));
-  const ImageInfo& info = reader.info();
-  const Window whole = {0, 0, info.height, info.width};
-  LIQUID_RETURN_IF_ERROR(
-      CheckRequest("jpeg", info, expected, whole, info.RowBytes()));
-  LIQUID_RETURN_IF_ERROR(reader.Scale(denominator));
-  LIQUID_RETURN_IF_ERROR(CheckRequest("jpeg", info, info, window, row_stride));
-  return reader.Decode(window, out, row_stride);
-}
 
 }  // namespace liquid

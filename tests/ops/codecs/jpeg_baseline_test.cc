@@ -19,7 +19,7 @@ int Cases(int few) {
 
 bool Decodes(const std::string& file, const Window& window, Bytes* pixels) {
   bool decodes = false;
-  EXPECT_EQ(DecodeOwn(file, window, &decodes, pixels), "");
+  EXPECT_EQ(DecodeOwn(file, 1, window, &decodes, pixels), "");
   return decodes;
 }
 
@@ -27,7 +27,7 @@ void ExpectLibrarysPixels(const std::string& file, const ImageInfo& info,
                           Noise* noise) {
   const Window whole = {0, 0, info.height, info.width};
   Bytes expected, pixels;
-  Status status = DecodeByLibrary(file, info, whole, &expected);
+  Status status = DecodeByLibrary(file, info, 1, whole, &expected);
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_TRUE(Decodes(file, whole, &pixels));
   ASSERT_EQ(pixels, expected);
@@ -124,7 +124,7 @@ std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
       JBLOCKARRAY row = library.mem->access_virt_barray(
           reinterpret_cast<j_common_ptr>(&library), arrays[c], y, 1, TRUE);
       for (uint32_t x = 0; x < factor * ((info.width + 15) / 16); ++x) {
-        for (int k = 1; k < DCTSIZE2; ++k) {
+        for (int k = 0; k < DCTSIZE2; ++k) {
           const uint32_t bound = 1u << noise->Below(10);
           row[0][x][k] = static_cast<JCOEF>(
               noise->Below(4) == 0 ? noise->Below(2 * bound) - bound : 0);
@@ -141,19 +141,27 @@ std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
 
 TEST(JpegBaselineTest, LargeCoefficientsWrapAsTheLibrarysDo) {
   Noise noise(9);
-  int taken = 0;
+  int taken[9] = {};
   const int cases = Cases(200);
   for (int i = 0; i < cases; ++i) {
     const ImageInfo info = Info(16, 32, 3);
     const std::string file = WriteCoefficients(&noise, info);
-    const Window whole = {0, 0, info.height, info.width};
-    Bytes pixels, expected;
-    ASSERT_TRUE(DecodeByLibrary(file, info, whole, &expected).ok());
-    if (!Decodes(file, whole, &pixels)) continue;
-    ++taken;
-    ASSERT_EQ(pixels, expected) << i;
+    for (const uint32_t denominator : {1u, 2u, 4u, 8u}) {
+      const Window whole = {0, 0, info.height / denominator,
+                            info.width / denominator};
+      Bytes pixels, expected;
+      ASSERT_TRUE(
+          DecodeByLibrary(file, info, denominator, whole, &expected).ok());
+      bool decodes = false;
+      ASSERT_EQ(DecodeOwn(file, denominator, whole, &decodes, &pixels), "");
+      if (!decodes) continue;
+      ++taken[denominator];
+      ASSERT_EQ(pixels, expected) << i << " at 1/" << denominator;
+    }
   }
-  EXPECT_GT(taken, cases / 20);
+  for (const int denominator : {1, 2, 4, 8}) {
+    EXPECT_GT(taken[denominator], cases / 100) << denominator;
+  }
 }
 #endif
 

@@ -51,17 +51,20 @@ TEST_P(JpegFunctionsTest, Invert) {
       if (!there) continue;
       blocks[k] = static_cast<int16_t>(noise_.Below(2 * bound) - bound);
     }
-    Bytes expected(8 * kStride), found(8 * kStride);
-    const bool large = scalar_.invert(blocks.data(), quantization, count,
-                                      expected.data(), kStride);
-    ASSERT_EQ(vectors_.invert(blocks.data(), quantization, count, found.data(),
-                              kStride),
-              large);
-    if (large) continue;
-    for (size_t y = 0; y < 8; ++y) {
-      for (size_t x = 0; x < 8 * count; ++x) {
-        ASSERT_EQ(found[y * kStride + x], expected[y * kStride + x])
-            << i << ": row " << y << ", column " << x;
+    for (int log2 = 0; log2 < 4; ++log2) {
+      const size_t side = size_t{1} << log2;
+      Bytes expected(8 * kStride), found(8 * kStride);
+      const bool large = scalar_.invert[log2](blocks.data(), quantization,
+                                              count, expected.data(), kStride);
+      ASSERT_EQ(vectors_.invert[log2](blocks.data(), quantization, count,
+                                      found.data(), kStride),
+                large);
+      if (large) continue;
+      for (size_t y = 0; y < side; ++y) {
+        for (size_t x = 0; x < side * count; ++x) {
+          ASSERT_EQ(found[y * kStride + x], expected[y * kStride + x])
+              << i << ", " << side << " a side: row " << y << ", column " << x;
+        }
       }
     }
   }

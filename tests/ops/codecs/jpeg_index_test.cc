@@ -80,7 +80,7 @@ TEST_P(JpegIndexTest, GivesTheLibrarysPixels) {
     ASSERT_FALSE(image.index.empty());
     const Window whole = {0, 0, info.height, info.width};
     Bytes expected, pixels;
-    Status status = DecodeByLibrary(image.file, info, whole, &expected);
+    Status status = DecodeByLibrary(image.file, info, 1, whole, &expected);
     ASSERT_TRUE(status.ok()) << status.message();
     for (const VectorTarget target : RunnableTargets()) {
       const ScopedBaselineTarget scoped(target);

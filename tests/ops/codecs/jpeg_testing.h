@@ -115,8 +115,9 @@ inline const JpegKind kBaselineKinds[] = {
 // Decodes bytes that end where an allocation does by the decoder of our own,
 // with every vector set. Returns how one differs from the scalar one, or
 // nothing; `*decodes` is false for a file that is the library's.
-inline std::string DecodeOwn(const std::string& file, const Window& window,
-                             bool* decodes, Bytes* pixels) {
+inline std::string DecodeOwn(const std::string& file, uint32_t denominator,
+                             const Window& window, bool* decodes,
+                             Bytes* pixels) {
   const Bytes copy(file.begin(), file.end());
   const ByteSpan bytes(copy.data(), copy.size());
   BaselineHeader header;
@@ -127,8 +128,8 @@ inline std::string DecodeOwn(const std::string& file, const Window& window,
     const ScopedBaselineTarget scoped(target);
     Bytes found(window.height * row_bytes, 0xA5);
     const bool now =
-        DecodeBaseline(bytes, header, nullptr, window, found.data(),
-                       row_bytes) == BaselineResult::kDecoded;
+        DecodeBaseline(bytes, header, nullptr, denominator, window,
+                       found.data(), row_bytes) == BaselineResult::kDecoded;
     if (target == VectorTarget::kScalar) {
       *decodes = now;
       *pixels = found;
@@ -143,11 +144,12 @@ inline std::string DecodeOwn(const std::string& file, const Window& window,
 }
 
 inline Status DecodeByLibrary(const std::string& file, const ImageInfo& info,
-                              const Window& window, Bytes* pixels) {
+                              uint32_t denominator, const Window& window,
+                              Bytes* pixels) {
   const size_t row_bytes = window.width * info.BytesPerPixel();
   pixels->assign(window.height * row_bytes, 0x5A);
-  return DecodeJpegByLibrary(SpanIn(file), DecodeLimits(), info, window,
-                             pixels->data(), row_bytes);
+  return DecodeJpegByLibrary(SpanIn(file), DecodeLimits(), info, denominator,
+                             window, pixels->data(), row_bytes);
 }
 
 }  // namespace liquid

@@ -3,10 +3,12 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
+#include "ops/codecs/jpeg/baseline/baseline_reduced.h"
 #include "ops/codecs/l3/host/l3_avx2.h"
 
 #define LIQUID_BASELINE_TARGET __attribute__((target("avx2,bmi,bmi2")))
@@ -140,11 +142,14 @@ LIQUID_BASELINE_TARGET inline uint32_t LowBits(uint64_t word, uint32_t count) {
 
 #include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
 #include "ops/codecs/jpeg/baseline/baseline_loops.h"
+#include "ops/codecs/jpeg/baseline/baseline_reduced_loops.h"
 
 }  // namespace
 
 const BaselineFunctions kBaselineAvx2 = {
-    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
+    Decode, DecodeBoth,   {InvertTo1, Reduce<2>, Reduce<4>, Invert},
+    Widen,  WidenBetween, Between,
+    ToRgb};
 
 }  // namespace liquid
 

@@ -10,6 +10,7 @@
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
 #include "ops/codecs/jpeg/baseline/baseline_huffman.h"
 #include "ops/codecs/jpeg/baseline/baseline_lane.h"
+#include "ops/codecs/jpeg/baseline/baseline_scale.h"
 #include "ops/codecs/jpeg/baseline/baseline_targets.h"
 
 namespace liquid {
@@ -27,6 +28,7 @@ uint32_t CountOf(uint32_t samples, uint32_t side) {
 // of MCUs in turn, since chroma needs a row above and a row below.
 struct Plane {
   uint32_t h = 1, v = 1;  // blocks of an MCU
+  uint32_t log2 = 0;      // of a block's samples a side
   size_t stride = 0;
   uint8_t* samples = nullptr;       // behind kRowRoom bytes
   size_t row_coefficients = 0;      // of a row of blocks
@@ -34,7 +36,8 @@ struct Plane {
   const uint16_t* quantization = nullptr;
   const HuffmanTables* tables = nullptr;
 
-  uint32_t McuRows() const { return kBlockSide * v; }
+  uint32_t Side() const { return 1u << log2; }
+  uint32_t McuRows() const { return v << log2; }
   // Of a row of blocks of the MCUs that are in a slot.
   int16_t* Coefficients(uint32_t slot, uint32_t block_row) const {
     return coefficients + (slot * v + block_row) * row_coefficients;
@@ -50,8 +53,9 @@ constexpr uint32_t kLanes = 2;
 class Decoder {
  public:
   // `data` begins where the scan's does and ends where the file does.
-  Decoder(ByteSpan data, const BaselineHeader& header, const Window& window,
-          uint8_t* out, size_t row_stride);
+  Decoder(ByteSpan data, const BaselineHeader& header,
+          const BaselineScale& scale, const Window& window, uint8_t* out,
+          size_t row_stride);
 
   BaselineResult Decode(const BaselineIndex* index);
   bool FindEntries(const BaselineGrid& grid,
@@ -72,13 +76,13 @@ class Decoder {
   const uint8_t* ChromaRow(const Plane& plane, uint32_t y, uint8_t* wide) const;
 
   const BaselineHeader& header_;
+  const BaselineScale scale_;
   const Window window_;
   uint8_t* const out_;
   const size_t row_stride_;
   const BaselineFunctions& functions_ = CurrentBaselineFunctions();
 
-  uint32_t across_, down_;  // MCUs of the image
-  uint32_t chroma_width_, chroma_height_;
+  uint32_t across_, down_;              // MCUs of the image
   uint32_t first_column_, end_column_;  // of MCUs, of what the window needs
   uint32_t first_row_, end_row_;
   uint32_t next_y_;  // of pixels, to be written
@@ -91,15 +95,15 @@ class Decoder {
 };
 
 Decoder::Decoder(ByteSpan data, const BaselineHeader& header,
-                 const Window& window, uint8_t* out, size_t row_stride)
+                 const BaselineScale& scale, const Window& window, uint8_t* out,
+                 size_t row_stride)
     : header_(header),
+      scale_(scale),
       window_(window),
       out_(out),
       row_stride_(row_stride),
       across_(CountOf(header.width, kBlockSide * header.h)),
       down_(CountOf(header.height, kBlockSide * header.v)),
-      chroma_width_(CountOf(header.width, header.h)),
-      chroma_height_(CountOf(header.height, header.v)),
       next_y_(window.y),
       lanes_{{data, header}, {data, header}} {
   Place();
@@ -107,22 +111,22 @@ Decoder::Decoder(ByteSpan data, const BaselineHeader& header,
 
 // Finds the MCUs that hold the samples which the window's pixels come from.
 void Decoder::Place() {
-  uint32_t left = window_.x / header_.h;
-  uint32_t right = (window_.x + window_.width - 1) / header_.h;
-  if (header_.h == 2) {
+  uint32_t left = window_.x / scale_.h;
+  uint32_t right = (window_.x + window_.width - 1) / scale_.h;
+  if (scale_.smooth && scale_.h == 2) {
     left -= left > 0;
-    right = std::min(right + 1, chroma_width_ - 1);
+    right = std::min(right + 1, scale_.chroma_width - 1);
   }
-  first_column_ = left / kBlockSide;
-  end_column_ = right / kBlockSide + 1;
+  first_column_ = left >> scale_.chroma_log2;
+  end_column_ = (right >> scale_.chroma_log2) + 1;
   const uint32_t last_y = window_.y + window_.height - 1;
-  uint32_t top = window_.y / header_.v, bottom = last_y / header_.v;
-  if (header_.v == 2) {
+  uint32_t top = window_.y / scale_.v, bottom = last_y / scale_.v;
+  if (scale_.smooth && scale_.v == 2) {
     top -= top > 0 && window_.y % 2 == 0;
-    bottom = std::min(bottom + last_y % 2, chroma_height_ - 1);
+    bottom = std::min(bottom + last_y % 2, scale_.chroma_height - 1);
   }
-  first_row_ = top / kBlockSide;
-  end_row_ = bottom / kBlockSide + 1;
+  first_row_ = top >> scale_.chroma_log2;
+  end_row_ = (bottom >> scale_.chroma_log2) + 1;
 }
 
 bool Decoder::Allocate(uint32_t slots) {
@@ -140,6 +144,7 @@ bool Decoder::Allocate(uint32_t slots) {
       plane->h = header_.h;
       plane->v = header_.v;
     }
+    plane->log2 = c == 0 ? scale_.luma_log2 : scale_.chroma_log2;
     plane->quantization =
         header_.quantization[header_.component[c].quantization];
     const size_t row_blocks = columns * plane->h;
@@ -147,11 +152,11 @@ bool Decoder::Allocate(uint32_t slots) {
     plane->row_coefficients = (row_blocks + 1) * kBlockSize;
     coefficients[c] =
         take(slots * plane->row_coefficients * plane->v * sizeof(int16_t));
-    plane->stride = row_blocks * kBlockSide + 2 * kRowRoom;
+    plane->stride = row_blocks * plane->Side() + 2 * kRowRoom;
     samples[c] = take(plane->stride * 2 * plane->McuRows() + kRowRoom);
   }
   for (size_t& row : wide) {
-    row = take(columns * header_.h * kBlockSide + 2 * kRowRoom);
+    row = take((columns * header_.h << scale_.luma_log2) + 2 * kRowRoom);
   }
   memory_ = AllocateBuffer(size + kRowRoom);
   if (memory_ == nullptr) return false;
@@ -256,19 +261,20 @@ bool Decoder::ReadRowsByIndex(const BaselineIndex& index, uint32_t row,
 bool Decoder::Invert(uint32_t row, uint32_t slot) {
   for (uint32_t c = 0; c < header_.components; ++c) {
     const Plane& plane = planes_[c];
+    const auto invert = functions_.invert[plane.log2];
     const uint32_t first_y = row * plane.McuRows();
     for (uint32_t by = 0; by < plane.v; ++by) {
-      if (functions_.invert(plane.Coefficients(slot, by), plane.quantization,
-                            size_t{plane.h} * (end_column_ - first_column_),
-                            plane.Row(first_y + by * kBlockSide),
-                            plane.stride)) {
+      if (invert(plane.Coefficients(slot, by), plane.quantization,
+                 size_t{plane.h} * (end_column_ - first_column_),
+                 plane.Row(first_y + by * plane.Side()), plane.stride)) {
         return false;
       }
     }
-    if (c == 0 || header_.h != 2) continue;
+    if (c == 0 || scale_.h != 2) continue;
     // Beside its first and last column, chroma goes on as they are.
-    const uint32_t last = chroma_width_ - 1 - first_column_ * kBlockSide;
-    for (uint32_t y = first_y; y < first_y + kBlockSide; ++y) {
+    const uint32_t last =
+        scale_.chroma_width - 1 - (first_column_ << plane.log2);
+    for (uint32_t y = first_y; y < first_y + plane.Side(); ++y) {
       uint8_t* samples = plane.Row(y);
       if (first_column_ == 0) samples[-1] = samples[0];
       if (end_column_ == across_) samples[last + 1] = samples[last];
@@ -281,19 +287,22 @@ bool Decoder::Invert(uint32_t row, uint32_t slot) {
 // or lies between rows.
 const uint8_t* Decoder::ChromaRow(const Plane& plane, uint32_t y,
                                   uint8_t* wide) const {
-  const uint32_t h = header_.h, v = header_.v;
+  const uint32_t h = scale_.h, v = scale_.v;
   const uint32_t left = window_.x / h;
   const uint32_t right = (window_.x + window_.width - 1) / h + 1;
   const uint32_t count = right - left;
-  const uint32_t skipped = left - first_column_ * kBlockSide;
+  const uint32_t skipped = left - (first_column_ << plane.log2);
   const uint32_t near_y = y / v;
   const uint8_t* near = plane.Row(near_y) + skipped;
-  if (h == 4) {
-    for (uint32_t x = 0; x < count; ++x) std::memset(wide + 4 * x, near[x], 4);
+  if (h == 4 || (h == 2 && !scale_.smooth)) {
+    for (uint32_t x = 0; x < count; ++x) std::memset(wide + h * x, near[x], h);
+  } else if (!scale_.smooth) {
+    return near;
   } else if (v == 2) {
     const bool above = y % 2 == 0;
-    const uint32_t far_y = above ? near_y - (near_y > 0)
-                                 : std::min(near_y + 1, chroma_height_ - 1);
+    const uint32_t far_y = above
+                               ? near_y - (near_y > 0)
+                               : std::min(near_y + 1, scale_.chroma_height - 1);
     const uint8_t* far = plane.Row(far_y) + skipped;
     if (h == 2) {
       functions_.widen_between(near, far, count, wide);
@@ -311,7 +320,7 @@ const uint8_t* Decoder::ChromaRow(const Plane& plane, uint32_t y,
 void Decoder::WriteRow(uint32_t y) {
   uint8_t* out = out_ + (y - window_.y) * row_stride_;
   const uint8_t* luma = planes_[0].Row(y) + window_.x -
-                        size_t{first_column_} * kBlockSide * header_.h;
+                        (size_t{first_column_} * header_.h << scale_.luma_log2);
   if (header_.components == 1) {
     std::memcpy(out, luma, window_.width);
     return;
@@ -324,8 +333,8 @@ void Decoder::WriteRow(uint32_t y) {
 void Decoder::WriteRows(uint32_t row) {
   uint32_t end = window_.y + window_.height;
   if (row + 1 < end_row_) {
-    const uint32_t below = header_.v == 2 ? 1 : 0;
-    end = std::min(end, (row + 1) * kBlockSide * header_.v - below);
+    const uint32_t below = scale_.smooth && scale_.v == 2 ? 1 : 0;
+    end = std::min(end, (row + 1) * planes_[0].McuRows() - below);
   }
   for (; next_y_ < end; ++next_y_) WriteRow(next_y_);
 }
@@ -351,8 +360,8 @@ BaselineResult Decoder::Decode(const BaselineIndex* index) {
     }
   }
   const bool whole = window_.y == 0 && window_.x == 0 &&
-                     window_.height == header_.height &&
-                     window_.width == header_.width;
+                     window_.height == scale_.height &&
+                     window_.width == scale_.width;
   return !whole || lanes_[count - 1].Finish() ? BaselineResult::kDecoded
                                               : wrong;
 }
@@ -370,18 +379,25 @@ bool Decoder::FindEntries(const BaselineGrid& grid,
 
 }  // namespace
 
-ImageInfo BaselineInfo(const BaselineHeader& header) {
+ImageInfo BaselineInfo(const BaselineHeader& header, uint32_t denominator) {
+  const BaselineScale scale(header, denominator);
   ImageInfo info;
-  info.height = header.height;
-  info.width = header.width;
+  info.height = scale.height;
+  info.width = scale.width;
   info.channels = static_cast<uint8_t>(header.components);
   return info;
 }
 
 BaselineResult DecodeBaseline(ByteSpan jpeg, const BaselineHeader& header,
-                              const BaselineIndex* index, const Window& window,
-                              uint8_t* out, size_t row_stride) {
-  Decoder decoder(ScanOf(jpeg, header), header, window, out, row_stride);
+                              const BaselineIndex* index, uint32_t denominator,
+                              const Window& window, uint8_t* out,
+                              size_t row_stride) {
+  const BaselineScale scale(header, denominator);
+  // As in the header, of planes that have become so narrow.
+  if (scale.smooth && scale.h == 2 && scale.chroma_width <= 2) {
+    return BaselineResult::kLibrarys;
+  }
+  Decoder decoder(ScanOf(jpeg, header), header, scale, window, out, row_stride);
   return decoder.Decode(index);
 }
 
@@ -389,7 +405,8 @@ bool FindBaselineEntries(ByteSpan jpeg, const BaselineHeader& header,
                          const BaselineGrid& grid,
                          std::vector<BaselineEntry>* entries) {
   const Window whole = {0, 0, header.height, header.width};
-  Decoder decoder(ScanOf(jpeg, header), header, whole, nullptr, 0);
+  Decoder decoder(ScanOf(jpeg, header), header, BaselineScale(header, 1), whole,
+                  nullptr, 0);
   return decoder.FindEntries(grid, entries);
 }
 

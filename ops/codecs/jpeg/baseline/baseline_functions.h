@@ -21,11 +21,11 @@ struct BaselineFunctions {
   // than one after the other.
   bool (*decode_both)(McuRun* first, McuRun* second);
   // The inverse DCT of `count` blocks of 64 coefficients, one behind the other,
-  // into samples side by side, rows `stride` apart. Returns whether any
-  // coefficient of a block's first row is so large that libjpeg-turbo's own
-  // ways differ; then samples mean nothing.
-  bool (*invert)(const int16_t* blocks, const uint16_t* quantization,
-                 size_t count, uint8_t* out, size_t stride);
+  // into samples side by side, rows `stride` apart: 1, 2, 4 or 8 of a block in
+  // either direction. Returns whether any coefficient of a block's first row is
+  // so large that libjpeg-turbo's own ways differ; then samples mean nothing.
+  bool (*invert[4])(const int16_t* blocks, const uint16_t* quantization,
+                    size_t count, uint8_t* out, size_t stride);
   // Twice as many samples. `in` has a sample more at either side.
   void (*widen)(const uint8_t* in, size_t count, uint8_t* out);
   // The same of a row between two: `near` counts three times `far`.
@@ -49,22 +49,36 @@ extern const BaselineFunctions kBaselineNeon;
 
 // First row's coefficients of this magnitude differ; see `invert`.
 inline constexpr int32_t kLargeCoefficient = 8192;
+// And those of DC, where a block gives one sample.
+inline constexpr int32_t kLargeDc = 4088;
+// And what is so large between the dimensions, where it gives 2 x 2.
+inline constexpr int32_t kLargeNarrowed = 32767;
 
 // The constants of the slow integer DCT, in 13 bits.
 inline constexpr int kDctBits = 13;
 inline constexpr int kFirstPassBits = 2;
+inline constexpr int32_t kFix0_211164243 = 1730;
 inline constexpr int32_t kFix0_298631336 = 2446;
 inline constexpr int32_t kFix0_390180644 = 3196;
+inline constexpr int32_t kFix0_509795579 = 4176;
 inline constexpr int32_t kFix0_541196100 = 4433;
+inline constexpr int32_t kFix0_601344887 = 4926;
+inline constexpr int32_t kFix0_720959822 = 5906;
 inline constexpr int32_t kFix0_765366865 = 6270;
+inline constexpr int32_t kFix0_850430095 = 6967;
 inline constexpr int32_t kFix0_899976223 = 7373;
+inline constexpr int32_t kFix1_061594337 = 8697;
 inline constexpr int32_t kFix1_175875602 = 9633;
+inline constexpr int32_t kFix1_272758580 = 10426;
+inline constexpr int32_t kFix1_451774981 = 11893;
 inline constexpr int32_t kFix1_501321110 = 12299;
 inline constexpr int32_t kFix1_847759065 = 15137;
 inline constexpr int32_t kFix1_961570560 = 16069;
 inline constexpr int32_t kFix2_053119869 = 16819;
+inline constexpr int32_t kFix2_172734803 = 17799;
 inline constexpr int32_t kFix2_562915447 = 20995;
 inline constexpr int32_t kFix3_072711026 = 25172;
+inline constexpr int32_t kFix3_624509785 = 29692;
 
 // Of the colours, in 16 bits.
 inline constexpr int32_t kRedOfCr = 91881;    // 1.402

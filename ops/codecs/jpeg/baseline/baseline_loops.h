@@ -145,10 +145,9 @@ LIQUID_BASELINE_TARGET inline void InvertBlocks(const int16_t* blocks,
   StoreColumns(v, out, stride);
 }
 
-LIQUID_BASELINE_TARGET bool Invert(const int16_t* blocks,
-                                   const uint16_t* quantization, size_t count,
-                                   uint8_t* out, size_t stride) {
-  V rows[8];
+// The rows of a table, once in each part.
+LIQUID_BASELINE_TARGET inline void RepeatRows(const uint16_t* quantization,
+                                              V* rows) {
   for (int k = 0; k < 8; ++k) {
     int16_t repeated[kLanes];
     for (size_t b = 0; b < kBlocks; ++b) {
@@ -156,6 +155,13 @@ LIQUID_BASELINE_TARGET bool Invert(const int16_t* blocks,
     }
     rows[k] = Load(repeated);
   }
+}
+
+LIQUID_BASELINE_TARGET bool Invert(const int16_t* blocks,
+                                   const uint16_t* quantization, size_t count,
+                                   uint8_t* out, size_t stride) {
+  V rows[8];
+  RepeatRows(quantization, rows);
   V large = Set(0);
   size_t i = 0;
   for (; i + kBlocks <= count; i += kBlocks) {

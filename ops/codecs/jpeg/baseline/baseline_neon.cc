@@ -3,10 +3,12 @@
 
 #include <arm_neon.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
+#include "ops/codecs/jpeg/baseline/baseline_reduced.h"
 
 #define LIQUID_BASELINE_TARGET
 
@@ -104,11 +106,14 @@ inline uint32_t LowBits(uint64_t word, uint32_t count) {
 
 #include "ops/codecs/jpeg/baseline/baseline_blocks_loops.h"
 #include "ops/codecs/jpeg/baseline/baseline_loops.h"
+#include "ops/codecs/jpeg/baseline/baseline_reduced_loops.h"
 
 }  // namespace
 
 const BaselineFunctions kBaselineNeon = {
-    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
+    Decode, DecodeBoth,   {InvertTo1, Reduce<2>, Reduce<4>, Invert},
+    Widen,  WidenBetween, Between,
+    ToRgb};
 
 }  // namespace liquid
 

@@ -9,6 +9,7 @@
 
 #include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 #include "ops/codecs/jpeg/baseline/baseline_functions.h"
+#include "ops/codecs/jpeg/baseline/baseline_reduced.h"
 
 #define LIQUID_BASELINE_TARGET
 
@@ -140,6 +141,8 @@ void ToRgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, size_t count,
 }  // namespace
 
 const BaselineFunctions kBaselineScalar = {
-    Decode, DecodeBoth, Invert, Widen, WidenBetween, Between, ToRgb};
+    Decode, DecodeBoth,   {InvertTo1, InvertTo2, InvertTo4, Invert},
+    Widen,  WidenBetween, Between,
+    ToRgb};
 
 }  // namespace liquid
