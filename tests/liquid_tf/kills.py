@@ -41,8 +41,9 @@ def at_random(
 ) -> Iterator[None]:
   """Kills children that do `work`, each at another moment of `seconds`.
 
-  Goes on after COUNT kills until one of them has found work under way: how fast a
-  machine is at this minute says how many moments do.
+  Goes on after COUNT kills until one of them has found work under way, at moments from
+  far sooner to far later: the machine may have become faster or slower since `seconds`
+  were measured.
 
   Args:
     work: of a child.
@@ -52,17 +53,22 @@ def at_random(
   Yields:
     After each kill.
   """
-  moments, found, kill = random.Random(5), False, 0
+  moments, found, kill, begin = random.Random(5), False, 0, time.monotonic()
   while kill < COUNT or not found:
     if kill == COUNT + 100:
       raise AssertionError(f"none of {kill} kills in {seconds:.3f} s came under way")
+    moment = moments.uniform(0, seconds)
+    if kill >= COUNT:
+      moment = seconds * 2 ** moments.uniform(-5, 2)
     child = fork(work)
-    time.sleep(moments.uniform(0, seconds))
+    time.sleep(moment)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     found = begun() or found
     kill += 1
     yield
+  taken = time.monotonic() - begin
+  print(f"{seconds:.1f} s; killed {kill} times in {taken:.1f} s", flush=True)
 
 
 def die_at(step: int, steps: Sequence[tuple[Any, str]]) -> None:
