@@ -12,11 +12,15 @@ from absl.testing import absltest, parameterized
 from PIL import Image
 
 from liquid_tf.cli import wheel_images
-from tools.bench import codec_report, codec_sets, codec_worker
+from tools.bench import codec_report, codec_sets, codec_worker, jpeg
 
 _EVERYWHERE = ("raw", "png", "png tf.io", "l3 v2", "l3-compact")
 _COMPACT = ("l3-compact fast", "l3-compact", "l3-compact best")
 _SAME = "png tf.io"  # has the files of "png"
+# As Bazel builds it.
+_JPEG_LIBRARY = os.environ.get(
+  "LIQUID_JPEG_LIBRARY", "tests/ops/codecs/libjpeg_capi.so"
+)
 _OURS = (*_EVERYWHERE, "bmp", "webp", "jpeg", "l3 v1")
 
 
@@ -264,6 +268,53 @@ class CodecReportTest(parameterized.TestCase):
     for table in (codec_report.sizes_table, codec_report.speeds_table):
       columns = {line.count("|") for line in table(_made_up()).splitlines()}
       self.assertLen(columns, 1)
+
+
+class BenchJpegTest(absltest.TestCase):
+  def test_measures_every_decoder(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    (root / "files").mkdir()
+    for number, progressive in enumerate((False, False, True)):
+      image = Image.fromarray(wheel_images.wheel_photographs()["coffee"][:150, :200])
+      image.save(root / "files" / f"{number}.jpg", progressive=progressive)
+    done = benches.run(
+      "jpeg",
+      f"--sets=coffee={root}/files",
+      "--passes=2",
+      f"--library={_JPEG_LIBRARY}",
+      f"--report={root}/page.md",
+      "--json",
+    )
+    self.assertEqual(done.returncode, 0, done.stderr)
+    result = json.loads(done.stdout)
+    self.assertEqual(list(result["sets"]), ["coffee", "coffee, q75 4:2:0"])
+    files, again = result["sets"].values()
+    # Libjpeg-turbo decodes the progressive one, as it is.
+    self.assertEqual([files["images"], files["left_out"]], [2, 1])
+    self.assertEqual([again["images"], again["left_out"]], [3, 0])
+    sides = [(one["target"], one["index"]) for one in files["milliseconds"]]
+    self.assertEqual(sides[0], ("", "none"))
+    self.assertEqual([index for _, index in sides[1:5]], ["none", "row", "16", "8"])
+    for entry in (files, again):
+      sizes = [entry["index_bytes"][name] for name in ("row", "16", "8")]
+      self.assertEqual(sizes, sorted(sizes))
+      self.assertBetween(sizes[0], 1, entry["bytes"])
+      for one in entry["milliseconds"]:
+        self.assertLen(one["whole"], 2)
+        self.assertGreater(min(one["whole"] + one["window"]), 0)
+    page = (root / "page.md").read_text()
+    self.assertIn(jpeg.speeds_table(result), page)
+    self.assertIn(jpeg.sets_table(result), page)
+    self.assertIn("were left out: 1.", page)
+
+  def test_wrong_flags(self):
+    for words, message in (
+      (("--library=no.so",), "must be what `bazel build"),
+      ((f"--library={__file__}",), "must name folders of JPEG files"),
+    ):
+      done = benches.run("jpeg", *words)
+      self.assertEqual(done.returncode, 2, done.stderr)
+      self.assertIn(message, done.stderr)
 
 
 if __name__ == "__main__":

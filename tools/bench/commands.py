@@ -218,6 +218,19 @@ _BENCHMARKS = [
     ),
   ),
   Benchmark(
+    "jpeg",
+    "our JPEG decoder beside libjpeg-turbo",
+    _flags(
+      "passes",
+      sets=([], "folders of JPEG files, as FOLDER or NAME=FOLDER"),
+      images=(200, "most of each set; 0: all", 0),
+      quality=(75, "of the set's images encoded again, 4:2:0; 0: not at all", 0),
+      library=(
+        "build/bazel/bin/tests/ops/codecs/libjpeg_capi.so", "the decoders, as built"
+      ),
+    ),
+  ),
+  Benchmark(
     "scale",
     "planning for very many samples",
     _flags("workdir", "samples", "workers"),

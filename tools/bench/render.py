@@ -20,6 +20,7 @@ from tools.bench import (
   efficiency,
   formats,
   ingest,
+  jpeg,
   mix,
   page,
   recipe,
@@ -125,7 +126,9 @@ def _records(rows: Sequence[dict[str, Any]]) -> str:
 
 def _codecs() -> str:
   """The page of the codecs."""
-  return codecs.section(_read("codecs"), "codecs.png").body + "\n"
+  page_of_all = codecs.section(_read("codecs"), "codecs.png").body
+  title, body = jpeg.section(_read("jpeg"))
+  return f"{page_of_all}\n\n## {title}\n\n{body}\n"
 
 
 def _benchmarks() -> str:
