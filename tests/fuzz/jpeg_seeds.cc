@@ -1,5 +1,5 @@
-// Writes the seeds of the fuzzer: jpeg_seeds FOLDER writes into FOLDER, which
-// must exist.
+// Writes the seeds of the fuzzer: jpeg_seeds FOLDER writes into FOLDER/decode,
+// which must exist.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   }
   const std::vector<std::string> seeds = liquid::JpegSeeds();
   for (size_t i = 0; i < seeds.size(); ++i) {
-    const std::string path = std::string(argv[1]) + "/" + std::to_string(i);
+    const std::string path =
+        std::string(argv[1]) + "/decode/" + std::to_string(i);
     std::ofstream file(path, std::ios::binary);
     file.write(seeds[i].data(), static_cast<std::streamsize>(seeds[i].size()));
     if (!file) {
