@@ -8,7 +8,7 @@
 # fuzzers.sh.
 set -euo pipefail
 . tests/fuzz/fuzzers.sh
-run_fuzzers jpeg "${1:-600}" "${2:-build/fuzz_jpeg}" 8192 "decode" \
+run_fuzzers jpeg "${1:-600}" "${2:-build/fuzz_jpeg}" 8192 "decode index" \
   ops/codecs/{codec_util,vector_target}.cc ops/core/crc32c.cc \
   ops/codecs/jpeg/jpeg_{decode,errors,index,library,scans}.cc \
   ops/codecs/jpeg/baseline/*.cc tests/fuzz/jpeg_fuzz.cc -ljpeg

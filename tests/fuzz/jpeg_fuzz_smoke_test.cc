@@ -3,9 +3,10 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "tests/fuzz/jpeg_fuzz.h"
-#include "tests/ops/codecs/codec_testing.h"
+#include "tests/ops/codecs/jpeg_testing.h"
 
 namespace liquid::jpeg_fuzz_smoke_test {
 namespace {
@@ -49,6 +50,25 @@ TEST(JpegFuzzSmokeTest, Decode) {
     }
   }
   EXPECT_GT(taken, count / 2);
+  EXPECT_GT(refused, count / 2);
+}
+
+TEST(JpegFuzzSmokeTest, Index) {
+  const char* cases = std::getenv("LIQUID_TEST_CASES");
+  const int count = cases == nullptr ? 60 : std::atoi(cases);
+  Noise noise(29);
+  int taken = 0, refused = 0;
+  for (const std::string& bytes : JpegIndexSeeds()) {
+    const auto takes = [](const std::string& data) {
+      return FuzzJpegIndex(reinterpret_cast<const uint8_t*>(data.data()),
+                           data.size());
+    };
+    ASSERT_TRUE(takes(bytes));
+    for (int k = 0; k < count; ++k) {
+      takes(Mutate(bytes, &noise)) ? ++taken : ++refused;
+    }
+  }
+  EXPECT_GT(taken, 0);
   EXPECT_GT(refused, count / 2);
 }
 

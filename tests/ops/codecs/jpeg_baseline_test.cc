@@ -90,55 +90,6 @@ TEST(JpegBaselineTest, LeavesOtherKindsToTheLibrary) {
 }
 
 #if defined(__x86_64__)
-// Writes coefficients of any size that the format holds.
-std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
-  jpeg_compress_struct library;
-  jpeg_error_mgr errors;
-  library.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&library);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT: the library's type
-  jpeg_mem_dest(&library, &buffer, &size);
-  library.image_width = info.width;
-  library.image_height = info.height;
-  library.input_components = info.channels;
-  library.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&library);
-  jpeg_set_colorspace(&library, JCS_YCbCr);
-  jpeg_set_quality(&library, 1 + static_cast<int>(noise->Below(60)), TRUE);
-  library.optimize_coding = TRUE;
-  jvirt_barray_ptr arrays[3];
-  for (int c = 0; c < 3; ++c) {
-    const int factor = c == 0 ? 2 : 1;
-    library.comp_info[c].h_samp_factor = factor;
-    library.comp_info[c].v_samp_factor = factor;
-    arrays[c] = library.mem->request_virt_barray(
-        reinterpret_cast<j_common_ptr>(&library), JPOOL_IMAGE, TRUE,
-        factor * ((info.width + 15) / 16), factor * ((info.height + 15) / 16),
-        factor);
-  }
-  jpeg_write_coefficients(&library, arrays);
-  for (int c = 0; c < 3; ++c) {
-    const uint32_t factor = c == 0 ? 2 : 1;
-    for (uint32_t y = 0; y < factor * ((info.height + 15) / 16); ++y) {
-      JBLOCKARRAY row = library.mem->access_virt_barray(
-          reinterpret_cast<j_common_ptr>(&library), arrays[c], y, 1, TRUE);
-      for (uint32_t x = 0; x < factor * ((info.width + 15) / 16); ++x) {
-        for (int k = 0; k < DCTSIZE2; ++k) {
-          const uint32_t bound = 1u << noise->Below(10);
-          row[0][x][k] = static_cast<JCOEF>(
-              noise->Below(4) == 0 ? noise->Below(2 * bound) - bound : 0);
-        }
-      }
-    }
-  }
-  jpeg_finish_compress(&library);
-  std::string file(reinterpret_cast<char*>(buffer), size);
-  jpeg_destroy_compress(&library);
-  std::free(buffer);
-  return file;
-}
-
 TEST(JpegBaselineTest, LargeCoefficientsWrapAsTheLibrarysDo) {
   Noise noise(9);
   int taken[9] = {};

@@ -40,7 +40,9 @@ bool IsTaken(const File& file, const Bytes& expected, const Window& window) {
   bool taken = false;
   EXPECT_EQ(DecodeOwn(file.bytes, file.denominator, window, &taken, &pixels),
             "");
-  if (taken) EXPECT_EQ(pixels, wanted) << "our own";
+  if (taken) {
+    EXPECT_EQ(pixels, wanted) << "our own";
+  }
   for (const std::string& index : {std::string(), file.index}) {
     pixels.assign(wanted.size(), 0x5A);
     const Status status = DecodeDraft(

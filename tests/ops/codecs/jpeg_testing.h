@@ -11,9 +11,12 @@
 #include <ostream>
 #include <string>
 
+#include "ops/codecs/codec_util.h"
 #include "ops/codecs/jpeg/baseline/baseline_decode.h"
 #include "ops/codecs/jpeg/baseline/baseline_targets.h"
 #include "ops/codecs/jpeg/jpeg_codec.h"
+#include "ops/codecs/jpeg/jpeg_index.h"
+#include "ops/core/crc32c.h"
 #include "tests/ops/codecs/codec_testing.h"
 
 namespace liquid {
@@ -72,6 +75,55 @@ inline std::string WriteJpeg(const JpegKind& kind, const ImageInfo& info,
     JSAMPROW row = const_cast<JSAMPROW>(pixels.data() + library.next_scanline *
                                                             info.RowBytes());
     jpeg_write_scanlines(&library, &row, 1);
+  }
+  jpeg_finish_compress(&library);
+  std::string file(reinterpret_cast<char*>(buffer), size);
+  jpeg_destroy_compress(&library);
+  std::free(buffer);
+  return file;
+}
+
+// Writes coefficients of any size that the format holds.
+inline std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
+  jpeg_compress_struct library;
+  jpeg_error_mgr errors;
+  library.err = jpeg_std_error(&errors);
+  jpeg_create_compress(&library);
+  unsigned char* buffer = nullptr;
+  unsigned long size = 0;  // NOLINT: the library's type
+  jpeg_mem_dest(&library, &buffer, &size);
+  library.image_width = info.width;
+  library.image_height = info.height;
+  library.input_components = info.channels;
+  library.in_color_space = JCS_RGB;
+  jpeg_set_defaults(&library);
+  jpeg_set_colorspace(&library, JCS_YCbCr);
+  jpeg_set_quality(&library, 1 + static_cast<int>(noise->Below(60)), TRUE);
+  library.optimize_coding = TRUE;
+  jvirt_barray_ptr arrays[3];
+  for (int c = 0; c < 3; ++c) {
+    const int factor = c == 0 ? 2 : 1;
+    library.comp_info[c].h_samp_factor = factor;
+    library.comp_info[c].v_samp_factor = factor;
+    arrays[c] = library.mem->request_virt_barray(
+        reinterpret_cast<j_common_ptr>(&library), JPOOL_IMAGE, TRUE,
+        factor * ((info.width + 15) / 16), factor * ((info.height + 15) / 16),
+        factor);
+  }
+  jpeg_write_coefficients(&library, arrays);
+  for (int c = 0; c < 3; ++c) {
+    const uint32_t factor = c == 0 ? 2 : 1;
+    for (uint32_t y = 0; y < factor * ((info.height + 15) / 16); ++y) {
+      JBLOCKARRAY row = library.mem->access_virt_barray(
+          reinterpret_cast<j_common_ptr>(&library), arrays[c], y, 1, TRUE);
+      for (uint32_t x = 0; x < factor * ((info.width + 15) / 16); ++x) {
+        for (int k = 0; k < DCTSIZE2; ++k) {
+          const uint32_t bound = 1u << noise->Below(10);
+          row[0][x][k] = static_cast<JCOEF>(
+              noise->Below(4) == 0 ? noise->Below(2 * bound) - bound : 0);
+        }
+      }
+    }
   }
   jpeg_finish_compress(&library);
   std::string file(reinterpret_cast<char*>(buffer), size);
@@ -141,6 +193,36 @@ inline std::string DecodeOwn(const std::string& file, uint32_t denominator,
     }
   }
   return "";
+}
+
+inline std::string IndexOf(const std::string& file, uint32_t spacing) {
+  std::string index;
+  const Status status =
+      AppendJpegIndex(SpanIn(file), DecodeLimits(), spacing, &index);
+  return status.ok() ? index : status.message();
+}
+
+// Decodes bytes that end where an allocation does, and so the index's.
+inline Status DecodeByIndex(const std::string& file, const std::string& index,
+                            const ImageInfo& info, const Window& window,
+                            Bytes* pixels) {
+  const Bytes bytes(file.begin(), file.end());
+  const Bytes entries(index.begin(), index.end());
+  const size_t row_bytes = window.width * info.BytesPerPixel();
+  pixels->assign(window.height * row_bytes, 0xA5);
+  return DecodeJpegDraft(ByteSpan(bytes.data(), bytes.size()),
+                         ByteSpan(entries.data(), entries.size()),
+                         DecodeLimits(), info, 1, window, pixels->data(),
+                         row_bytes);
+}
+
+// Makes the checksum of an index right.
+inline void SignIndex(std::string* index) {
+  if (index->size() < 20) return;
+  uint8_t* p = reinterpret_cast<uint8_t*>(&(*index)[0]);
+  const uint32_t start = Crc32c(ByteSpan(p, 16));
+  StoreLittle32(ExtendCrc32c(start, ByteSpan(p + 20, index->size() - 20)),
+                p + 16);
 }
 
 inline Status DecodeByLibrary(const std::string& file, const ImageInfo& info,

@@ -167,6 +167,11 @@ Status BaselineIndex::Read(ByteSpan index, size_t jpeg_size,
                     " bytes, and an image of this size needs " +
                     std::to_string(size));
   }
+  const BaselineEntry first = Find(0, 0);
+  if (first.position != 0 || first.dc[0] != 0 || first.dc[1] != 0 ||
+      first.dc[2] != 0) {
+    return Damaged("its first entry is not where the scan begins");
+  }
   return OkStatus();
 }
 

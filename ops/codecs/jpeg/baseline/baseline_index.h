@@ -37,7 +37,8 @@ struct BaselineGrid {
 
 class BaselineIndex {
  public:
-  // Checks all but the entries, whose bytes must outlive this object. Error:
+  // Checks all but the entries behind the first one. The bytes must outlive
+  // this object. Error:
   // DataLoss for an index that is damaged, or another file's.
   Status Read(ByteSpan index, size_t jpeg_size, const BaselineHeader& header);
 

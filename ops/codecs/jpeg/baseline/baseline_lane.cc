@@ -112,6 +112,10 @@ bool BaselineLane::Enter(const BaselineEntry& entry, const BaselineEntry* end,
     if (dc_[c] != static_cast<int16_t>(dc_[c])) return false;
   }
   if (header_.restart_interval > 0) {
+    if (mcu % header_.restart_interval == 0 &&
+        std::any_of(dc_, dc_ + 3, [](int32_t dc) { return dc != 0; })) {
+      return false;
+    }
     restarts_ = mcu / header_.restart_interval;
     until_restart_ = header_.restart_interval - mcu % header_.restart_interval;
   }
