@@ -9,11 +9,11 @@
 // only patch up (a premature end, bad Huffman codes, lost restart markers) is
 // DataLoss. The orientation of EXIF is not applied.
 //
-// What lies below a window is neither decoded nor checked. The library crops by
-// itself. Only a progressive file that lacks scans it decodes from the top and
-// in its full width, because it smooths such a file (do_block_smoothing, as
-// Pillow has it; how depends on the library's version). Encoding is 4:4:4 with
-// optimal Huffman tables.
+// What lies below a window is neither decoded nor checked. The library decodes
+// what is above and beside it: to crop saves it little, since it has to read
+// the coefficients anyway. It smooths a progressive file that lacks scans
+// (do_block_smoothing, as Pillow has it; how depends on the library's version).
+// Encoding is 4:4:4 with optimal Huffman tables.
 #ifndef LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 #define LIQUID_OPS_CODECS_JPEG_JPEG_CODEC_H_
 

@@ -34,11 +34,8 @@ class Reader {
   Status DecodeWindow(const Window& window, uint8_t* out, size_t row_stride);
   Status ParseHeader(ByteSpan bytes);
   Status CheckScans(ByteSpan bytes, const DecodeLimits& limits);
-  // Starts decoding and crops to the columns of `window` and a margin;
-  // `*first_column` is where the cropped rows begin.
-  Status StartWindow(const Window& window, JDIMENSION* first_column);
-  Status ReadWindow(const Window& window, JDIMENSION first_column,
-                    uint8_t* row_buffer, uint8_t* out, size_t row_stride);
+  Status ReadWindow(const Window& window, uint8_t* row_buffer, uint8_t* out,
+                    size_t row_stride);
 
   jpeg_decompress_struct library_;
   JpegErrors errors_;
@@ -126,44 +123,17 @@ Status Reader::DecodeAll(uint8_t* out, size_t row_stride) {
   return OkStatus();
 }
 
-Status Reader::StartWindow(const Window& window, JDIMENSION* first_column) {
+Status Reader::ReadWindow(const Window& window, uint8_t* row_buffer,
+                          uint8_t* out, size_t row_stride) {
   if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
   jpeg_start_decompress(&library_);
-  *first_column = 0;
-  // Smoothing looks at blocks further off than any margin: all is decoded.
-  if (!IsExactJpeg(library_)) return OkStatus();
-  // Fancy upsampling looks at neighbouring samples, which a crop cuts off: one
-  // block column more at either side keeps the window's own pixels exact.
-  const JDIMENSION block = static_cast<JDIMENSION>(library_.max_h_samp_factor) *
-                           library_.min_DCT_scaled_size;
-  JDIMENSION left = window.x < block ? 0 : window.x - block;
-  const JDIMENSION right = std::min<JDIMENSION>(
-      library_.output_width, window.x + window.width + block);
-  JDIMENSION width = right - left;
-  if (width < library_.output_width) {
-    jpeg_crop_scanline(&library_, &left, &width);
-  }
-  *first_column = left;
-  return OkStatus();
-}
-
-Status Reader::ReadWindow(const Window& window, JDIMENSION first_column,
-                          uint8_t* row_buffer, uint8_t* out,
-                          size_t row_stride) {
-  if (setjmp(errors_.jump) != 0) return errors_.ToStatus();
-  const JDIMENSION block = static_cast<JDIMENSION>(library_.max_v_samp_factor) *
-                           library_.min_DCT_scaled_size;
-  const JDIMENSION skipped = window.y < 2 * block || !IsExactJpeg(library_)
-                                 ? 0
-                                 : (window.y / block - 1) * block;
-  if (skipped > 0) jpeg_skip_scanlines(&library_, skipped);
   const JDIMENSION end = window.y + window.height;
   while (library_.output_scanline < end) {
     const JDIMENSION y = library_.output_scanline;
     jpeg_read_scanlines(&library_, &row_buffer, 1);
     if (y < window.y) continue;
     std::memcpy(out + (y - window.y) * row_stride,
-                row_buffer + (window.x - first_column) * info_.BytesPerPixel(),
+                row_buffer + window.x * info_.BytesPerPixel(),
                 window.width * info_.BytesPerPixel());
   }
   jpeg_abort_decompress(&library_);
@@ -172,13 +142,9 @@ Status Reader::ReadWindow(const Window& window, JDIMENSION first_column,
 
 Status Reader::DecodeWindow(const Window& window, uint8_t* out,
                             size_t row_stride) {
-  JDIMENSION first_column = 0;
-  LIQUID_RETURN_IF_ERROR(StartWindow(window, &first_column));
-  const size_t row_bytes =
-      size_t{library_.output_width} * info_.BytesPerPixel();
-  const Buffer row_buffer = AllocateBuffer(row_bytes);
-  if (row_buffer == nullptr) return OutOfMemory("jpeg", row_bytes);
-  return ReadWindow(window, first_column, row_buffer.get(), out, row_stride);
+  const Buffer row_buffer = AllocateBuffer(info_.RowBytes());
+  if (row_buffer == nullptr) return OutOfMemory("jpeg", info_.RowBytes());
+  return ReadWindow(window, row_buffer.get(), out, row_stride);
 }
 
 Status Reader::Decode(const Window& window, uint8_t* out, size_t row_stride) {

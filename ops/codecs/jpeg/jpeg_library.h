@@ -11,8 +11,7 @@ namespace liquid {
 
 // Whether the scans gave every bit of every coefficient. The decoder smooths
 // the blocks of an image where they did not. Call when the whole file was read:
-// after jpeg_read_coefficients, or of a file of several scans after
-// jpeg_start_decompress.
+// after jpeg_read_coefficients.
 bool IsExactJpeg(const jpeg_decompress_struct& decoder);
 
 }  // namespace liquid
