@@ -86,8 +86,8 @@ class BatchDecoder::Source : public StoredImage {
       return DecodeIndexed(format_, bytes_, index_, limits_, info_, window, out,
                            row_stride);
     }
-    return DecodeDraft(format_, bytes_, ByteSpan(), limits_, info_, draft,
-                       window, out, row_stride);
+    return DecodeDraft(format_, bytes_, index_, limits_, info_, draft, window,
+                       out, row_stride);
   }
 
  private:
