@@ -27,6 +27,7 @@ class DecodeBatchDataset(tf.data.Dataset):
     decoding: of them.
 
   Attributes:
+    decoding: of them, as given.
     recipe: of the images.
     skips: whether samples that cannot be read are left out.
     fills: whether a last batch of fewer samples repeats them.
@@ -34,6 +35,7 @@ class DecodeBatchDataset(tf.data.Dataset):
 
   def __init__(self, blocks: tf.data.Dataset, decoding: Decoding):
     columns = decoding.columns
+    self.decoding = decoding
     self.recipe = columns.recipe
     self.skips, self.fills = decoding.skips, decoding.fills
     self._blocks = blocks
@@ -125,18 +127,7 @@ def decode_and_batch(
   )
   dataset = DecodeBatchDataset(blocks, made)
   if decode == "gpu":
-    image = pixel_features(source.manifest)["image"]
-    shaped = gpu.decoded(
-      dataset,
-      made.columns.names,
-      made.columns.wanted,
-      made.columns.as_dict,
-      made.columns.recipe,
-      tf.as_dtype(image.dtype),
-      [made.samples, *(made.columns.sizes[0].one or (0, 0)), image.channels],
-      limits.pixels,
-      Join(made.columns).of,
-    )
+    shaped = on_gpu(dataset, made, limits)
   else:
     # The prefetch that tf.data would put after it takes up to eight batches that no
     # budget counts, and that no iterator asked for: an epoch would be over with them.
@@ -145,3 +136,32 @@ def decode_and_batch(
     shaped = dataset.map(Shape(made.columns).shaped).with_options(options)
   shaped._is_liquid_output = True
   return shaped
+
+
+def on_gpu(
+  batches: tf.data.Dataset, decoding: Decoding, limits: Limits
+) -> tf.data.Dataset:
+  """Puts the end of decode="gpu" after batches.
+
+  Args:
+    batches: of a `DecodeBatchDataset`, maybe repeated, which what ends on a GPU cannot
+      be.
+    decoding: of them, for a GPU.
+    limits: the largest image that is decoded.
+
+  Returns:
+    A dataset of them on the GPU, with images in place of what is stored.
+  """
+  columns = decoding.columns
+  image = pixel_features(columns.manifest)["image"]
+  return gpu.decoded(
+    batches,
+    columns.names,
+    columns.wanted,
+    columns.as_dict,
+    columns.recipe,
+    tf.as_dtype(image.dtype),
+    [decoding.samples, *(columns.sizes[0].one or (0, 0)), image.channels],
+    limits.pixels,
+    Join(columns).of,
+  )

@@ -73,7 +73,7 @@ def totals() -> Totals:
 
 
 def start(
-  contents: tf.Tensor,
+  files: tf.Tensor,
   windows: tf.Tensor,
   samples: tf.Tensor,
   *,
@@ -86,7 +86,8 @@ def start(
   """Decodes a batch into the GPU's memory; a scalar variant for `images`.
 
   Args:
-    contents: string [n], files of L3, of either profile, or raw.
+    files: string [n], files of L3, of either profile, or raw; or a scalar variant, the
+      records of a batch that have them, which are not copied.
     windows: int32 [n, 4], y, x, height, width; a height of 0 is the whole image.
     samples: int64 [n], numbers that errors give, or [0].
     dtype: of the pixels.
@@ -101,7 +102,7 @@ def start(
   ops.offer_nvrtc()
   with tf.device("CPU:0"):
     return ops.lib().liquid_decode_l3_device(
-      contents,
+      files,
       windows,
       samples,
       mean=tf.constant([0.0] if mean is None else mean, tf.float32),

@@ -11,8 +11,10 @@ from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.spec import Spec, value_bytes
 from liquid_tf._store.manifest import Manifest
 
+# The records of a batch, whose stored images are not copied.
+_RECORDS = "image[stored]"
 # What decode="gpu" reads to make images.
-STORED = ("bytes", "window", "id")
+STORED = (_RECORDS, "window", "id")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,6 +128,8 @@ class Columns:
       return Spec(mixed[name].dtype, [samples, *mixed[name].shape])
     if name in self.boxes.names:
       return self.boxes.spec(name, samples)
+    if name == _RECORDS:
+      return Spec("variant", [])
     if name == "source":
       return Spec("int32", [samples])
     dtype, shape = _features.PLAIN[name]

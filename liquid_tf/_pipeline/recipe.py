@@ -61,7 +61,6 @@ _ELSEWHERE = {
 # Steps of images of 8 bits and 3 channels, and 1 or 3.
 _OF_COLOURS = ("colour", "grayscale")
 _OF_BYTES = ("policy", "blur", "solarize")
-WINDOWS = (steps.RandomCrop, steps.CenterCrop, steps.RandomResizedCrop)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,12 +9,17 @@ import tensorflow as tf
 from liquid_tf import codecs
 from liquid_tf._graph import gpu
 from liquid_tf._graph.build import build
+from liquid_tf._graph.decode import DecodeBatchDataset
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._profile import noise
-from liquid_tf._profile.probe import Setting, image_spec, windows
+from liquid_tf._profile.probe import Setting, image_spec
 from liquid_tf._store.mix import TARGETS
+
+# Files, windows and samples of a batch, as `gpu.start` takes them.
+_Batch = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
 
 
 def problem() -> str | None:
@@ -24,13 +29,7 @@ def problem() -> str | None:
     return found
   image = codecs.encode_l3(np.zeros([8, 8, 3], np.uint8))
   try:
-    _decode(
-      {
-        "bytes": image[None],
-        "window": tf.zeros([1, 4], tf.int32),
-        "id": tf.zeros([1], tf.int64),
-      }
-    )
+    _decode((image[None], tf.zeros([1, 4], tf.int32), tf.zeros([1], tf.int64)))
   except tf.errors.OpError as error:
     return ops.reason(error)
   return None
@@ -69,7 +68,7 @@ def _doubt(runs: list[float]) -> float:
   return noise.doubt([1 / taken for taken in runs])
 
 
-def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
+def _batches(setting: Setting, name: str) -> list[_Batch]:
   """The sample as it is stored."""
   dataset = build(
     Arguments(
@@ -79,17 +78,18 @@ def _batches(setting: Setting, name: str) -> list[dict[str, tf.Tensor]]:
       shuffle=False,
       cache=0,
       memory=setting.memory,
-      features=list(gpu.STORED),
-      transforms=windows(setting),
+      features=["image"],
+      decode="gpu",
+      transforms=setting.transforms,
       draws_in_order=True,
     )
   )
-  return list(dataset)
+  return list(find_stage(dataset, DecodeBatchDataset))
 
 
-def _decode(batch: dict[str, tf.Tensor], dtype: tf.DType = tf.uint8) -> None:
+def _decode(batch: _Batch, dtype: tf.DType = tf.uint8) -> None:
   gpu.start(
-    *(batch[feature] for feature in gpu.STORED),
+    *batch,
     dtype=dtype,
     mean=None,
     std=None,
@@ -98,9 +98,7 @@ def _decode(batch: dict[str, tf.Tensor], dtype: tf.DType = tf.uint8) -> None:
   )
 
 
-def _run(
-  batches: list[dict[str, tf.Tensor]], dtype: tf.DType, least: float
-) -> dict[str, float]:
+def _run(batches: list[_Batch], dtype: tf.DType, least: float) -> dict[str, float]:
   """Decodes all batches, again and again for `least` seconds; seconds for an image."""
   before, begin = gpu.totals(), time.perf_counter()
   while True:

@@ -10,13 +10,13 @@ import tensorflow as tf
 
 from liquid_tf._cost import budget
 from liquid_tf._cost.model import Mix
-from liquid_tf._graph import gpu
+from liquid_tf._graph import decode as _decode
 from liquid_tf._graph.build import build
+from liquid_tf._graph.stages import find_stage
 from liquid_tf._graph.stats import stats as stats_of
 from liquid_tf._measure import epochs, process
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.arguments import Arguments
-from liquid_tf._pipeline.recipe import WINDOWS, Recipe
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._pipeline.verdict import Verdict
 from liquid_tf._profile import groups, names
@@ -108,9 +108,10 @@ class Pipeline:
       "shuffle": hits > 0,
       "cache": f"{100 * hits:.4f}%" if hits else 0,
       "memory": setting.memory,
-      "features": list(gpu.STORED) if on_gpu else ["image"],
+      "features": ["image"],
+      "decode": "gpu" if on_gpu else "cpu",
       "tuning": Tuning(lookahead=_LOOKAHEAD, parallelism=setting.threads),
-      "transforms": windows(setting) if on_gpu else setting.transforms,
+      "transforms": setting.transforms,
       "draws_in_order": True,
     }
     dataset = build(
@@ -125,10 +126,12 @@ class Pipeline:
     self._unit = self._epoch if hits else 1
     options = tf.data.Options()
     options.autotune.enabled = False
-    dataset = epochs.with_threads(dataset.repeat(), setting.threads)
-    self._dataset = dataset.with_options(options)
+    # What ends on a GPU cannot be repeated, but what is before that can.
+    stored = find_stage(dataset, _decode.DecodeBatchDataset) if on_gpu else dataset
+    repeated = epochs.with_threads(stored.repeat(), setting.threads)
+    self._dataset = repeated.with_options(options)
     if on_gpu:
-      self._dataset = _decoded_on_gpu(self._dataset, setting)
+      self._dataset = _decode.on_gpu(self._dataset, stored.decoding, Limits())
     self._iterator = None
     self._fills = decode or hits > 0
 
@@ -234,27 +237,6 @@ def image_spec(setting: Setting) -> tf.TensorSpec:
     )
   )
   return dataset.element_spec["image"]
-
-
-def windows(setting: Setting) -> list[Step]:
-  """The steps that choose what a GPU is to decode."""
-  return [step for step in setting.transforms if isinstance(step, WINDOWS)]
-
-
-def _decoded_on_gpu(dataset: tf.data.Dataset, setting: Setting) -> tf.data.Dataset:
-  """Decodes stored batches as `liquid_tf.dataset(decode="gpu")` does, repeated too."""
-  spec = image_spec(setting)
-  stored = dataset.map(lambda batch: tuple(batch[name] for name in gpu.STORED))
-  return gpu.decoded(
-    stored,
-    gpu.STORED,
-    ["image"],
-    True,
-    Recipe.parse(setting.transforms),
-    spec.dtype,
-    spec.shape.as_list(),
-    Limits().pixels,
-  )
 
 
 def _settled(setting: Setting, mix: Mix) -> int:

@@ -16,7 +16,7 @@ struct DTypeRow {
 constexpr DTypeRow kTypes[] = {
     {"bool", 1},    {"uint8", 1},   {"uint16", 2},   {"int32", 4},
     {"int64", 8},   {"float16", 2}, {"bfloat16", 2}, {"float32", 4},
-    {"float64", 8}, {"string", 0},
+    {"float64", 8}, {"string", 0},  {"records", 0},
 };
 
 const DTypeRow& RowOf(DType dtype) {
@@ -69,7 +69,7 @@ Status PoolBatchAllocator::Allocate(DType dtype, std::vector<int64_t> shape,
   constexpr uint64_t kMostBytes = uint64_t{1} << 46;
   const std::string what = std::string(NameOf(dtype)) + ShapeText(shape);
   uint64_t bytes = SizeOf(dtype);
-  bool fits = dtype != DType::kString;
+  bool fits = SizeOf(dtype) > 0;
   for (const int64_t side : shape) {
     const auto length = static_cast<uint64_t>(side);
     fits = fits && side >= 0 && (length == 0 || bytes <= kMostBytes / length);

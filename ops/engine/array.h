@@ -25,9 +25,10 @@ enum class DType : uint8_t {
   kFloat32,
   kFloat64,
   kString,
+  kRecords,  // those of a batch, as one value
 };
 
-// Bytes of one value; 0 for strings.
+// Bytes of one value; 0 for strings and records.
 size_t SizeOf(DType dtype);
 // As NumPy calls it: "uint8".
 const char* NameOf(DType dtype);
@@ -82,7 +83,8 @@ class BatchAllocator {
  public:
   virtual ~BatchAllocator() = default;
   // Numbers of any content. Errors: Unavailable where there is no memory,
-  // InvalidArgument for a shape that no memory has, and for strings.
+  // InvalidArgument for a shape that no memory has, and for what are no
+  // numbers.
   virtual Status Allocate(DType dtype, std::vector<int64_t> shape,
                           Array* array) = 0;
   // Copies bytes.

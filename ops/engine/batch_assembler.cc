@@ -277,6 +277,14 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
   if (feature.name == "partner" || feature.name == "lam") {
     return BuildBlends(feature, *batch, allocator, output);
   }
+  if (feature.dtype == DType::kRecords) {
+    output->dtype = feature.dtype;
+    output->records.reserve(batch->slots.size());
+    for (const Slot& slot : batch->slots) {
+      output->records.push_back(slot.shared_record());
+    }
+    return OkStatus();
+  }
   std::vector<int64_t> shape = SidesOf(feature.name);
   shape.insert(shape.begin(), static_cast<int64_t>(batch->slots.size()));
   if (feature.dtype == DType::kString) {

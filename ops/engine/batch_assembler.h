@@ -25,6 +25,7 @@ namespace liquid {
 //   affine   float64 [n, 2, 3]: gives (y, x) in what comes out for (y, x, 1) in
 //            the stored image, in continuous pixel coordinates
 //   bytes    string [n], the encoded image
+//   image[stored]  records [], those that hold the encoded images, not copied
 //   example  string [n], serialized tf.train.Example of the other features
 //   partner  int32 [n], the place in the batch of what a sample was mixed with
 //   lam      float32 [n], the sample's own share of its label
@@ -45,7 +46,7 @@ struct OutputFeature {
   std::vector<int64_t> box_shape;  // of one box's value
 };
 
-// One feature of a batch: numbers, or texts.
+// One feature of a batch: numbers, texts, or records.
 struct Output {
   // A text that the batch holds. `blob` is set where only it does.
   struct Text {
@@ -55,8 +56,9 @@ struct Output {
 
   DType dtype = DType::kUint8;
   std::vector<int64_t> shape;
-  Array numbers;            // of other types than kString
-  std::vector<Text> texts;  // of kString, in the order of the shape
+  Array numbers;                   // of other types than these
+  std::vector<Text> texts;         // of kString, in the order of the shape
+  std::vector<RecordPtr> records;  // of kRecords, in the order of the samples
 };
 
 bool IsBad(const Slot& slot);

@@ -65,9 +65,10 @@ struct Slot {
   std::shared_ptr<Blob> bytes;  // the stored image, where it is an output
   RecordPtr substitute;         // decoded in place of the item's; null for most
 
-  const Record& record() const {
-    return substitute != nullptr ? *substitute : *item->record;
+  const RecordPtr& shared_record() const {
+    return substitute != nullptr ? substitute : item->record;
   }
+  const Record& record() const { return *shared_record(); }
   const SamplePlan& PlanOf(size_t view) const {
     return view == 0 ? plan : more_views[view - 1];
   }

@@ -410,12 +410,14 @@ Status Configure(const DecodeMessage& a, const std::vector<OutputSpec>& outputs,
                feature.name == "example") {
       types = {DType::kString};
       config->bytes = config->bytes || feature.name == "bytes";
+    } else if (feature.name == "image[stored]") {
+      types = {DType::kRecords};
     } else {
       return InvalidArgument(
           "features (\"" + feature.name +
           "\") must be image, label, id, format, orientation, window, "
-          "mirrored, size, affine, bytes, example, num_boxes, with Mix partner "
-          "or lam, or one of masks, box_columns or views");
+          "mirrored, size, affine, bytes, image[stored], example, num_boxes, "
+          "with Mix partner or lam, or one of masks, box_columns or views");
     }
     if (std::find(types.begin(), types.end(), feature.dtype) == types.end()) {
       return InvalidArgument("output_types of " + feature.name + " (" +

@@ -128,8 +128,8 @@ struct DecodeMessage {
   // Share of a box's area that must be inside the image that comes out.
   double min_visible = 0;
   // One per output: image, label, id, format, source, orientation, window,
-  // mirrored, size, affine, bytes, example, num_boxes, partner, lam, one of the
-  // next two, or one of `views`.
+  // mirrored, size, affine, bytes, image[stored], example, num_boxes, partner,
+  // lam, one of the next two, or one of `views`.
   std::vector<std::string> features;
   // PNG images in the record's tf.train.Example that follow the geometry.
   std::vector<std::string> masks;

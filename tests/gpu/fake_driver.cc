@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <map>
@@ -30,6 +31,15 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
               kNoDevice = 100, kInvalidImage = 200, kInvalidHandle = 400,
               kNotFound = 500, kNotReady = 600, kLaunchFailed = 719,
               kNotPermitted = 800;
+
+void CountMore(const char* name, int64_t more);
+
+// The calling thread's processor time.
+int64_t ThreadMicroseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * int64_t{1000000} + now.tv_nsec / 1000;
+}
 
 class Stream {
  public:
@@ -58,7 +68,9 @@ class Stream {
         work = work_.front();
       }
       if (work == nullptr) return;
+      const int64_t begin = ThreadMicroseconds();
       work();
+      CountMore("device_microseconds", ThreadMicroseconds() - begin);
       std::lock_guard<std::mutex> lock(mutex_);
       work_.pop_front();
       changed_.notify_all();
@@ -103,10 +115,12 @@ int Setting(const char* name) {
   return settings[name];
 }
 
-void Count(const char* name) {
+void CountMore(const char* name, int64_t more) {
   std::lock_guard<std::mutex> lock(mutex);
-  ++counts[name];
+  counts[name] += static_cast<int>(more);
 }
+
+void Count(const char* name) { CountMore(name, 1); }
 
 Stream* Of(void* stream) {
   static Stream* const usual = new Stream;
@@ -121,7 +135,9 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 // For tests: settings ("devices", "capability", "full", what a kernel takes at
 // least: "kernel_milliseconds", how long who may waits for memory:
 // "patience_milliseconds", and results of functions: "init", "module",
-// "launch", "callback", "memory"), and how often what was done.
+// "launch", "callback", "memory"; "idle": kernels find all right and decode
+// nothing), how often what was done, and the processor time of what the device
+// does, "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -334,8 +350,12 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
   Count("launches");
   Of(stream)->Add([=, output = address(0), tasks = address(1),
                    bytes = address(3), pixels = address(4),
-                   results = address(5),
-                   pause = Setting("kernel_milliseconds")] {
+                   results = address(5), pause = Setting("kernel_milliseconds"),
+                   is_idle = Setting("idle") != 0] {
+    if (is_idle) {
+      std::memset(results, 0, count * sizeof(uint32_t));
+      return;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
     liquid_run_on_host(static_cast<const char*>(function), output, tasks, count,
                        static_cast<uint8_t*>(bytes), pixels,

@@ -69,14 +69,14 @@ class ProfileGpuTest(parameterized.TestCase):
     setting = probe.Setting("short", "long", 2, 1, 1 << 30, 0.0, (), "gpu")
     totals = [gpu.Totals(0, 0, 0.0, 0.0)]
 
-    def start(contents, *unused, **options):
+    def start(files, *unused, **options):
       del unused, options
       images, copied, copy, decode = totals[-1]
-      n = len(contents)
+      n = len(files)
       more = (images + n, copied + 10 * n, copy + 0.25 * n, decode + 0.5 * n)
       totals.append(gpu.Totals(*more))
 
-    batches = [{"bytes": ["a"] * n, "window": None, "id": None} for n in (2, 2, 1)]
+    batches = [(["a"] * n, None, None) for n in (2, 2, 1)]
     with (
       mock.patch.object(devices, "_batches", return_value=batches),
       mock.patch.object(devices, "image_spec"),

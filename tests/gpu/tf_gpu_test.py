@@ -5,23 +5,35 @@ TensorFlow that has one.
 """
 
 import contextlib
+import gc
 import itertools
 import os
+import pathlib
+import re
+import resource
+import statistics
+import tempfile
 import threading
 import time
+import unittest
+from collections.abc import Sequence
 
 import fake_gpu
 import numpy as np
+import photos
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
 from patches import encode, make_flat, make_image
 
 import liquid_tf
-from liquid_tf._graph import gpu
+from liquid_tf._graph import decode, gpu
+from liquid_tf._graph.stages import find_stage
+from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
   Cast,
+  CenterCrop,
   ChannelsFirst,
   Mirror,
   Normalize,
@@ -32,6 +44,10 @@ from liquid_tf.transforms import (
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
 _MEAN = (123.675, 116.28, 103.53)
 _STD = (58.395, 57.12, 57.375)
+# Of the host, for an image whose stored bytes take some 250 pages, beside one copy of
+# these.
+_MOST_FAULTS = 8
+_MOST_SECONDS = 0.1e-3
 _DRIVER = None if _ON_GPU else fake_gpu.install()
 
 
@@ -142,10 +158,30 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       ),
       ({"max_pixels": 599}, tf.errors.ResourceExhaustedError, "image 0"),
       ({"windows": [(1, 0, 20, 30)]}, tf.errors.InvalidArgumentError, "window"),
-      ({"samples": (1, 2)}, tf.errors.InvalidArgumentError, "samples must have"),
+      ({"samples": (1, 2)}, tf.errors.InvalidArgumentError, "windows and samples of"),
     ):
       with self.subTest(message), self.assertRaisesRegex(error, message):
         _decode([file], **options)
+    pixels = _start([file])
+    for files, windows, message in (
+      (pixels, 1, "files must be strings, or the records of a batch"),
+      (tf.constant([[file]]), 1, r"files must have the shape \[n\]"),
+      (tf.constant([file]), 2, "windows and samples of 1 files must have the shapes"),
+    ):
+      with (
+        self.subTest(message),
+        self.assertRaisesRegex(tf.errors.InvalidArgumentError, message),
+      ):
+        gpu.start(
+          files,
+          tf.zeros([windows, 4], tf.int32),
+          tf.zeros([0], tf.int64),
+          dtype=tf.uint8,
+          mean=None,
+          std=None,
+          planar=False,
+          max_pixels=1 << 20,
+        )
     other = encode(make_image(1, 21, 30), "v2")
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, r"image 1 \(sample 9\)"
@@ -447,6 +483,143 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(3):
       _decode([self.file])
     self.assertEqual(_DRIVER.count("modules"), 1)
+
+
+class RecordsTest(tf.test.TestCase, parameterized.TestCase):
+  """A dataset's stored images cross to the GPU from where they were read to."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    if _ON_GPU:
+      raise unittest.SkipTest("the driver is a real one")
+    folder = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(folder.cleanup)
+    images = [make_image(0, 300, 600)] * 12
+    cls._path, cls._stored = cls._make(folder.name, images, "raw")
+    # Of a dataset that has nothing in memory.
+    cls._gauge = liquid_tf.stats(liquid_tf.dataset(cls._path, 1, cache=0))
+
+  @staticmethod
+  def _make(root: str, images: Sequence[np.ndarray], name: str) -> tuple[str, float]:
+    """A dataset of images; its path, and the mean of their stored bytes."""
+    for i, pixels in enumerate(images):
+      photos.save(f"{root}/source/{'ab'[i % 2]}/{i}.bmp", pixels)
+    liquid_tf.convert(f"{root}/source", f"{root}/dataset", name, progress=False)
+    files = (path for path in pathlib.Path(root, "dataset").rglob("*"))
+    stored = sum(path.stat().st_size for path in files if path.is_file())
+    return f"{root}/dataset", stored / len(images)
+
+  def _used(self) -> int:
+    """Bytes that the process's pool has given out, to what is still in use."""
+    gc.collect()
+    return self._gauge.summary()["pool"]["used"]
+
+  def _wait(self, holds) -> None:
+    """Waits until a function says so; for long, since others may use the machine."""
+    end = time.monotonic() + 60
+    while not holds():
+      self.assertLess(time.monotonic(), end)
+      time.sleep(0.01)
+
+  def test_an_image_takes_no_memory_and_little_time_of_the_host(self):
+    # Noise takes as many bytes as its pixels, for which this device has little room.
+    random = np.random.default_rng(0)
+    noise = [random.integers(0, 256, (448, 640, 3), np.uint8) for _ in range(16)]
+    path, stored = self._make(self.create_tempdir().full_path, noise, "l3")
+    self.assertBetween(stored, 860e3, 900e3)
+    dataset = liquid_tf.dataset(
+      path, 64, cache="100%", last_batch="repeat", decode="gpu", features=["image"]
+    )
+    # An epoch begins with the making of its graph, which is no time of an image.
+    batches = find_stage(dataset, decode.DecodeBatchDataset)
+    repeated = decode.on_gpu(batches.repeat(), batches.decoding, Limits())
+    found = []
+    with _DRIVER.setting("idle", 1):
+      iterator = iter(repeated)
+      for _ in range(10):
+        usage, device = resource.getrusage(resource.RUSAGE_SELF), _device_seconds()
+        images = sum(len(next(iterator)["image"]) for _ in range(4))
+        after = resource.getrusage(resource.RUSAGE_SELF)
+        seconds = after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime
+        seconds -= _device_seconds() - device
+        found.append(((after.ru_minflt - usage.ru_minflt) / images, seconds / images))
+      del iterator
+    # The copy into pinned memory is the one thing that takes its time by the byte.
+    copy = _copy_seconds(int(stored))
+    faults = statistics.median(faults for faults, _ in found[3:])
+    self.assertLess(faults, _MOST_FAULTS)
+    # Others may use the machine, too.
+    self.assertLess(min(seconds for _, seconds in found[3:]) - copy, _MOST_SECONDS)
+
+  def test_records_are_let_go_once_the_device_has_them(self):
+    dataset = liquid_tf.dataset(
+      self._path, 12, cache=0, decode="gpu", features=["image"]
+    )
+    before, copies = self._used(), _DRIVER.count("copies")
+    iterator, batches = iter(dataset), []
+    thread = threading.Thread(target=lambda: batches.append(next(iterator)))
+    with _DRIVER.busy():
+      # Its memory is new: the copy waits for the step that is running.
+      thread.start()
+      self._wait(lambda: _DRIVER.count("copies") > copies)
+      self.assertGreaterEqual(self._used(), before + 12 * 300 * 600 * 3)
+    thread.join()
+    self.assertLen(batches[0]["image"], 12)
+    # The batch and its iterator are still there.
+    self._wait(lambda: self._used() < before + self._stored)
+
+  @parameterized.parameters(
+    (0, None, 0, None, ""),
+    (1, "launch", 719, tf.errors.InternalError, "launch a kernel: CUDA_ERROR_LAUNCH"),
+    (2, "callback", 719, tf.errors.InternalError, "decode a batch: CUDA_ERROR_LAUNCH"),
+    (3, "memory", 2, tf.errors.ResourceExhaustedError, "pinned memory: .*OUT_OF_MEM"),
+    (4, "full", 1, tf.errors.ResourceExhaustedError, "there is no room for .* on"),
+  )
+  def test_nothing_is_left_of_an_epoch_that_ends_early(
+    self, number, name, value, error, message
+  ):
+    before, streams = self._used(), _streams()
+    # Of a size that no other test has pinned memory for.
+    steps = [CenterCrop((300, 100 + 100 * number))]
+    dataset = liquid_tf.dataset(
+      self._path, 2, cache=0, decode="gpu", features=["image"], transforms=steps
+    )
+    if error is None:
+      next(iter(dataset))
+    else:
+      with _DRIVER.setting(name, value), self.assertRaisesRegex(error, message) as told:
+        next(iter(dataset))
+      self.assertLen(re.findall(message, str(told.exception)), 1)
+      del told
+    # Of its memory that is held still, some is the dataset's own.
+    self._wait(lambda: _streams() <= streams)
+    self.assertEqual(sum(len(batch["image"]) for batch in dataset), 12)
+    del dataset
+    self._wait(lambda: self._used() <= before)
+    self.assertLessEqual(_streams(), streams)
+
+
+def _streams() -> int:
+  """Streams of the driver that are there."""
+  return _DRIVER.count("streams") - _DRIVER.count("streams_destroyed")
+
+
+def _device_seconds() -> float:
+  return _DRIVER.count("device_microseconds") / 1e6
+
+
+def _copy_seconds(size: int) -> float:
+  """Processor time of a copy of so many bytes here, from one of several places."""
+  places = [np.ones(size, np.uint8) for _ in range(16)]
+  to = np.ones([64, size], np.uint8)
+  found = []
+  for _ in range(5):
+    begin = time.thread_time()
+    for i, room in enumerate(to):
+      room[:] = places[i % len(places)]
+    found.append((time.thread_time() - begin) / len(to))
+  return min(found)
 
 
 if __name__ == "__main__":

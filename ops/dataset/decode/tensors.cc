@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "ops/core/buffer_pool.h"
+#include "ops/dataset/source/batch_records.h"
 #include "ops/kernel/values.h"
 #include "tensorflow/core/framework/allocator.h"
+#include "tensorflow/core/framework/variant.h"
 
 namespace liquid {
 namespace {
@@ -44,10 +46,10 @@ class PoolAllocator : public tensorflow::Allocator {
 
 // In the order of DType.
 constexpr tensorflow::DataType kTypes[] = {
-    tensorflow::DT_BOOL,     tensorflow::DT_UINT8, tensorflow::DT_UINT16,
-    tensorflow::DT_INT32,    tensorflow::DT_INT64, tensorflow::DT_HALF,
-    tensorflow::DT_BFLOAT16, tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE,
-    tensorflow::DT_STRING,
+    tensorflow::DT_BOOL,     tensorflow::DT_UINT8,   tensorflow::DT_UINT16,
+    tensorflow::DT_INT32,    tensorflow::DT_INT64,   tensorflow::DT_HALF,
+    tensorflow::DT_BFLOAT16, tensorflow::DT_FLOAT,   tensorflow::DT_DOUBLE,
+    tensorflow::DT_STRING,   tensorflow::DT_VARIANT,
 };
 
 class TextBlob : public Blob {
@@ -111,7 +113,13 @@ bool ToDType(tensorflow::DataType type, DType* dtype) {
 
 std::vector<tensorflow::Tensor> ToTensors(std::vector<Output> outputs) {
   std::vector<tensorflow::Tensor> tensors;
-  for (const Output& output : outputs) {
+  for (Output& output : outputs) {
+    if (output.dtype == DType::kRecords) {
+      tensors.emplace_back(tensorflow::DT_VARIANT, tensorflow::TensorShape());
+      tensors.back().scalar<tensorflow::Variant>()() =
+          BatchRecords{std::move(output.records)};
+      continue;
+    }
     if (output.dtype != DType::kString) {
       tensors.push_back(*std::static_pointer_cast<tensorflow::Tensor>(
           output.numbers.owner()));

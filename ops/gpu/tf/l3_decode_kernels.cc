@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/dataset/source/batch_records.h"
 #include "ops/gpu/driver/l3_lane.h"
 #include "ops/gpu/plan/l3_plan.h"
 #include "ops/gpu/tf/l3_pixels.h"
@@ -68,25 +69,50 @@ absl::Status ReadChannels(const Tensor& values, const char* name, bool positive,
   return absl::OkStatus();
 }
 
+// Finds the files where they lie, in strings or in the records of a batch.
+absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found) {
+  if (files.dtype() == tensorflow::DT_VARIANT) {
+    const auto* const batch =
+        files.dims() == 0 ? files.scalar<Variant>()().get<BatchRecords>()
+                          : nullptr;
+    if (batch == nullptr) {
+      return absl::InvalidArgumentError(
+          "files must be strings, or the records of a batch of "
+          "Liquid>DecodeBatchDataset");
+    }
+    for (const RecordPtr& record : batch->records) {
+      found->push_back({record->content.image, {}});
+    }
+    return absl::OkStatus();
+  }
+  if (files.dims() != 1) {
+    return absl::InvalidArgumentError(
+        "files must have the shape [n], their shape is " +
+        files.shape().DebugString());
+  }
+  for (int64_t i = 0; i < files.NumElements(); ++i) {
+    found->push_back({Bytes(files.vec<tstring>()(i)), {}});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadFiles(OpKernelContext* context,
                        std::vector<L3DeviceFile>* files) {
-  const Tensor& contents = context->input(0);
   const Tensor& windows = context->input(1);
   const Tensor& samples = context->input(2);
-  const int64_t n = contents.NumElements();
-  if (contents.dims() != 1 || windows.shape() != TensorShape({n, 4}) ||
+  TF_RETURN_IF_ERROR(FindFiles(context->input(0), files));
+  const auto n = static_cast<int64_t>(files->size());
+  if (windows.shape() != TensorShape({n, 4}) ||
       (samples.shape() != TensorShape({n}) &&
        samples.shape() != TensorShape({0}))) {
     return absl::InvalidArgumentError(
-        "contents, windows and samples must have the shapes [n], [n, 4] and "
-        "[n] or [0], their shapes are " +
-        contents.shape().DebugString() + ", " + windows.shape().DebugString() +
-        " and " + samples.shape().DebugString());
+        "windows and samples of " + std::to_string(n) +
+        " files must have the shapes [n, 4] and [n] or [0], their shapes are " +
+        windows.shape().DebugString() + " and " +
+        samples.shape().DebugString());
   }
-  files->resize(n);
   for (int64_t i = 0; i < n; ++i) {
     L3DeviceFile& file = (*files)[i];
-    file.bytes = Bytes(contents.flat<tstring>()(i));
     TF_RETURN_IF_ERROR(
         ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i, &file.window)));
     if (samples.NumElements() > 0) file.sample = samples.vec<int64_t>()(i);
@@ -97,6 +123,7 @@ absl::Status ReadFiles(OpKernelContext* context,
 // A kernel of the processor, so that a tf.data pipeline for the processor holds
 // it. It ends when the pixels are complete and all their checksums have been
 // found right: whoever gets them need not wait, and cannot get wrong ones.
+// Until then its inputs hold the files, which nothing else may.
 class DecodeL3DeviceOp : public AsyncOpKernel {
  public:
   explicit DecodeL3DeviceOp(OpKernelConstruction* context)

@@ -10,11 +10,17 @@ using ::tensorflow::shape_inference::InferenceContext;
 using ::tensorflow::shape_inference::ShapeHandle;
 
 absl::Status DecodeShape(InferenceContext* c) {
-  ShapeHandle contents, windows, unused;
-  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &contents));
+  tensorflow::DataType type;
+  TF_RETURN_IF_ERROR(c->GetAttr("T", &type));
+  const bool are_records = type == tensorflow::DT_VARIANT;
+  ShapeHandle files, windows, unused;
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(0), are_records ? 0 : 1, &files));
   TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &windows));
-  TF_RETURN_IF_ERROR(c->Merge(
-      windows, c->MakeShape({c->Dim(contents, 0), c->MakeDim(4)}), &unused));
+  TF_RETURN_IF_ERROR(
+      c->Merge(windows,
+               c->MakeShape({are_records ? c->UnknownDim() : c->Dim(files, 0),
+                             c->MakeDim(4)}),
+               &unused));
   for (int i = 2; i < 5; ++i) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &unused));
   }
@@ -41,12 +47,13 @@ absl::Status TotalsShape(InferenceContext* c) {
 }  // namespace
 
 REGISTER_OP("Liquid>DecodeL3Device")
-    .Input("contents: string")
+    .Input("files: T")
     .Input("windows: int32")
     .Input("samples: int64")
     .Input("mean: float")
     .Input("std: float")
     .Output("pixels: variant")
+    .Attr("T: {string, variant}")
     .Attr("dtype: {uint8, uint16, float, bfloat16}")
     .Attr("planar: bool = false")
     .Attr("device: string = 'GPU:0'")
@@ -59,7 +66,8 @@ Decodes a batch of L3 and raw images of one size into the memory of a GPU.
 
 Runs on the processor, and ends when the pixels are complete and checked.
 
-contents: [n], the bytes of the files.
+files: Strings [n], the bytes of the files; or a scalar, the records of a batch of
+  Liquid>DecodeBatchDataset, whose bytes are taken from where they were read to.
 windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
 samples: [n], numbers by which errors name the images, or [0].
 mean: [1] or [channels], subtracted from the stored values where dtype is floating.

@@ -42,7 +42,8 @@ TEST(ArrayTest, TypesHaveTheirNamesAndSizes) {
       {DType::kUint16, "uint16", 2},     {DType::kInt32, "int32", 4},
       {DType::kInt64, "int64", 8},       {DType::kFloat16, "float16", 2},
       {DType::kBfloat16, "bfloat16", 2}, {DType::kFloat32, "float32", 4},
-      {DType::kFloat64, "float64", 8},   {DType::kString, "string", 0}};
+      {DType::kFloat64, "float64", 8},   {DType::kString, "string", 0},
+      {DType::kRecords, "records", 0}};
   for (const auto& type : types) {
     EXPECT_STREQ(NameOf(type.dtype), type.name);
     EXPECT_EQ(SizeOf(type.dtype), type.size) << type.name;

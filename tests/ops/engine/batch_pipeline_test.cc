@@ -109,7 +109,7 @@ struct Input {
     message.batch_size = 4;
     message.max_pixels = 1 << 20;
     message.max_scans = 100;
-    message.features = {"image", "id", "label", "bytes"};
+    message.features = {"image", "id", "label", "bytes", "image[stored]"};
     message.image_bits = 8;
     message.lookahead = 4;
     message.parallelism = 3;
@@ -133,7 +133,8 @@ class Pipeline {
     const std::vector<OutputSpec> outputs = {{DType::kUint8, {-1, 2, 3, 1}},
                                              {DType::kInt64, {-1}},
                                              {DType::kInt64, {-1}},
-                                             {DType::kString, {-1}}};
+                                             {DType::kString, {-1}},
+                                             {DType::kRecords, {}}};
     DecodeConfig config;
     const Status made =
         Configure(input.message, outputs, MeanImage(), &config, &features_);
@@ -189,7 +190,7 @@ class Pipeline {
     if (!status.ok() || batch.end) return status;
     EXPECT_NE(batch.token, nullptr);
     EXPECT_EQ(*static_cast<int*>(batch.token.get()), passed.back());
-    EXPECT_EQ(batch.outputs.size(), 4u);
+    EXPECT_EQ(batch.outputs.size(), 5u);
     const Array& images = batch.outputs[0].numbers;
     const int64_t* ids = batch.outputs[1].numbers.as<int64_t>();
     samples->assign(ids, ids + batch.outputs[1].numbers.rows());
@@ -197,6 +198,16 @@ class Pipeline {
         images.shape(),
         (std::vector<int64_t>{static_cast<int64_t>(samples->size()), 2, 3, 1}));
     EXPECT_EQ(batch.outputs[3].texts.size(), samples->size());
+    const std::vector<RecordPtr>& records = batch.outputs[4].records;
+    EXPECT_EQ(records.size(), samples->size());
+    for (size_t i = 0; i < records.size(); ++i) {
+      EXPECT_EQ(static_cast<int64_t>(records[i]->row.sample), (*samples)[i]);
+      const ByteSpan stored = records[i]->content.image;
+      const ByteSpan copied = batch.outputs[3].texts[i].bytes;
+      EXPECT_NE(stored.data, copied.data);
+      EXPECT_EQ(std::string(stored.data, stored.data + stored.size),
+                std::string(copied.data, copied.data + copied.size));
+    }
     for (size_t i = 0; i < samples->size(); ++i) {
       const auto sample = static_cast<uint64_t>((*samples)[i]);
       for (int p = 0; p < 6; ++p) {
@@ -373,7 +384,7 @@ TEST(BatchPipelineTest, ABatchThatIsUsedAgainHasNothingOfTheLast) {
   const BatchPipeline::Caller caller = {[](bool) {}, [](void*) {}};
   for (int64_t first = 0; first < 8; first += 4) {
     ASSERT_TRUE(run.pipeline->Next(caller, &batch).ok());
-    ASSERT_EQ(batch.outputs.size(), 4u);
+    ASSERT_EQ(batch.outputs.size(), 5u);
     EXPECT_EQ(batch.outputs[1].numbers.as<int64_t>()[0], first);
     EXPECT_FALSE(batch.end);
   }

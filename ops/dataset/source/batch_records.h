@@ -1,0 +1,28 @@
+// The records of a batch, by reference, on their way to a kernel that decodes
+// them.
+#ifndef LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
+#define LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/reader/record.h"
+#include "tensorflow/core/framework/variant_tensor_data.h"
+
+namespace liquid {
+
+// A scalar variant. As long as it is there, the stored bytes of its records
+// stay where they were read to.
+struct BatchRecords {
+  std::vector<RecordPtr> records;  // of the samples, in their order
+
+  std::string TypeName() const { return "liquid::BatchRecords"; }
+  std::string DebugString() const { return TypeName(); }
+  // It lasts no longer than the process.
+  void Encode(tensorflow::VariantTensorData* /*data*/) const {}
+  bool Decode(const tensorflow::VariantTensorData& /*data*/) { return false; }
+};
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
