@@ -62,7 +62,9 @@ class ConvertReport:
     classes: samples by class, in the order of the labels; empty where no class has a
       name.
     formats: per format, `samples`, `bytes` on disk and `pixel_bytes` decoded.
-    index_bytes: of those of jpeg, what the entry points of its files take.
+    jpeg_index: of the entry points of JPEG files, `records` that have them, `bytes`
+      that they take, and `without`, records of jpeg that have none: libjpeg-turbo
+      decodes these, if others have some. None without the format jpeg.
     seconds: time that this run took.
     skipped: `path` and `reason` of every source file that is in no sample.
     by_pillow: samples whose images the codecs do not decode, such as CMYK JPEG, GIF and
@@ -77,7 +79,7 @@ class ConvertReport:
   splits: dict[str, int]
   classes: dict[str, int]
   formats: dict[str, dict[str, int]]
-  index_bytes: int
+  jpeg_index: dict[str, int] | None
   seconds: float
   skipped: list[dict[str, str]]
   by_pillow: int
@@ -123,7 +125,7 @@ def _report(
       name: {key: entry[key] for key in ("samples", "bytes", "pixel_bytes")}
       for name, entry in data["formats"].items()
     },
-    index_bytes=contents.index_bytes(data),
+    jpeg_index=contents.jpeg_index(data),
     seconds=round(time.monotonic() - begin, 3),
     skipped=data["skipped"],
     by_pillow=data["source"]["by_pillow"],

@@ -148,7 +148,8 @@ class _Compaction:
     self._kept = kept
     self._progress = progress
     self._jpeg_index = jpeg_index
-    self._has_index = contents.index_bytes(edit.manifest.data) > 0
+    index_of_jpeg = contents.jpeg_index(edit.manifest.data)
+    self._has_index = bool(index_of_jpeg and index_of_jpeg["records"])
     self._entries = manifests.load_pcr_index(edit.manifest)
 
   def write(self) -> dict[str, Any]:

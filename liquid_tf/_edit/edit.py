@@ -51,7 +51,7 @@ class EditReport:
       samples whose records are gone from its shards, or with `jpeg_index` those whose
       records got other entry points.
     bytes: of its shards.
-    index_bytes: of those, what the entry points of JPEG files take.
+    jpeg_index: its entry points of JPEG files, as of `ConvertReport`.
     skipped: `path` and `reason` of every source file that is in no sample.
     duplicates: images that `append` left out since the dataset knows their names.
     notes: as of `ConvertReport`, of the source that was appended.
@@ -62,7 +62,7 @@ class EditReport:
   samples: int
   changed: int
   bytes: int
-  index_bytes: int
+  jpeg_index: dict[str, int] | None
   skipped: list[dict[str, str]] = dataclasses.field(default_factory=list)
   duplicates: int = 0
   notes: list[str] = dataclasses.field(default_factory=list)
@@ -86,7 +86,7 @@ def report(
     manifest["samples"],
     changed,
     sum(shard.bytes for shard in manifest.shards),
-    contents.index_bytes(manifest.data),
+    contents.jpeg_index(manifest.data),
     [{"path": path, "reason": reason} for path, reason in skipped],
     duplicates,
     list(notes),

@@ -1,6 +1,6 @@
 """Lists the files that a manifest names, and what each must be."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,9 +63,22 @@ def shards(data: dict[str, Any]) -> Iterator[File]:
       yield File(idx_name(shard["path"]), None, None, key)
 
 
-def index_bytes(data: dict[str, Any]) -> int:
-  """Bytes of the entry points of JPEG files in the shards of a manifest."""
-  return sum(shard.get("index_bytes", 0) for shard in data["shards"])
+def jpeg_index(data: Mapping[str, Any]) -> dict[str, int] | None:
+  """Entry points of JPEG files in the shards of a manifest.
+
+  Returns:
+    `records` with entry points, `bytes` of these, and `without`, records of jpeg that
+    have none; None without the format jpeg.
+  """
+  shards = [shard for shard in data["shards"] if shard["format"] == "jpeg"]
+  if not shards:
+    return None
+  records = sum(shard["indexed"] for shard in shards)
+  return {
+    "records": records,
+    "bytes": sum(shard["index_bytes"] for shard in shards),
+    "without": sum(shard["records"] for shard in shards) - records,
+  }
 
 
 def every(data: dict[str, Any]) -> Iterator[File]:

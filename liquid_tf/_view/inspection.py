@@ -22,17 +22,6 @@ from liquid_tf.errors import ManifestError
 _CHUNK = 64
 
 
-def _jpeg_index(manifest: Manifest) -> dict[str, int] | None:
-  """Sums the indexes in the shards of jpeg; None without such shards."""
-  shards = [shard for shard in manifest["shards"] if shard["format"] == "jpeg"]
-  if not shards:
-    return None
-  return {
-    "records": sum(shard.get("indexed", 0) for shard in shards),
-    "bytes": sum(shard.get("index_bytes", 0) for shard in shards),
-  }
-
-
 def _summary(
   path: str,
   manifest: Manifest | None,
@@ -67,7 +56,7 @@ def _summary(
     "shards": len(manifest.shards),
     "skipped": manifest["skipped"],
     "pcr": manifest.data.get("pcr"),
-    "jpeg_index": _jpeg_index(manifest),
+    "jpeg_index": contents.jpeg_index(manifest.data),
     "labels": labelled,
     "columns": {name: column["dtype"] for name, column in manifest["columns"].items()},
     "version": manifest["version"],
@@ -228,12 +217,11 @@ def inspect(path: str | os.PathLike | View) -> dict[str, Any]:
     `supervised`, `pixels` ("checked", or "unchecked" by `convert(check="headers")`),
     `splits` (samples by name), `formats` (`samples`, `bytes`,
     `pixel_bytes`, `lossless` by name), `mix`, `seed`, `replicated`, `shards`,
-    `skipped`, `pcr` (its key of the manifest, or None), `jpeg_index` (`records` of
-    whole jpeg shards that have an index, and `bytes` of these; None without such
-    shards), `labels` (how many samples have one beside the index), `columns` (type of
-    each metadata column), `version` and `made_by` (what made it), and `problems`: one
-    sentence for each thing that is wrong, empty for a sound dataset. Of a directory
-    that is no dataset, only `problems` says anything.
+    `skipped`, `pcr` (its key of the manifest, or None), `jpeg_index` (as of
+    `ConvertReport`, of whole shards), `labels` (how many samples have one beside the
+    index), `columns` (type of each metadata column), `version` and `made_by` (what made
+    it), and `problems`: one sentence for each thing that is wrong, empty for a sound
+    dataset. Of a directory that is no dataset, only `problems` says anything.
   """
   whole = not isinstance(path, View)
   path, manifest, index, problems = _open(path)

@@ -103,7 +103,7 @@ def _print(report) -> None:
   tool.say(f"splits: {_counts(report.splits)}")
   if report.classes:
     tool.say(f"{len(report.classes)} classes: {_counts(report.classes)}")
-  tool.say_index(report.index_bytes)
+  tool.say_index(report.jpeg_index)
   if report.by_pillow:
     tool.say(f"{report.by_pillow} images were read by Pillow")
   for note in report.notes:

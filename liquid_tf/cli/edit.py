@@ -228,7 +228,7 @@ def _main(arguments: list[str]) -> int:
     f"{report.changed} {change.done}: version {report.version} of {report.path} has "
     f"{report.samples} samples, {amounts.size(report.bytes)}"
   )
-  tool.say_index(report.index_bytes)
+  tool.say_index(report.jpeg_index)
   if report.duplicates:
     tool.say(f"{report.duplicates} images left out: the dataset knows their names")
   for note in report.notes:

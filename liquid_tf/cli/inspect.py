@@ -65,12 +65,7 @@ def _print(result: dict) -> None:
       for group, entry in enumerate(fidelity, start=1)
     ]
     tool.say(tool.table(rows))
-  indexed = result.get("jpeg_index")
-  if indexed is not None and indexed["records"]:
-    tool.say(
-      f"{indexed['records']} jpeg records have an index of entry points, "
-      f"{amounts.size(indexed['bytes'])} in all"
-    )
+  tool.say_index(result.get("jpeg_index"))
   for encoding in result.get("encodings", [])[:1]:
     what = encoding["label"] if encoding["class"] is None else encoding["class"]
     tool.say(

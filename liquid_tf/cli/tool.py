@@ -382,10 +382,19 @@ def run_again() -> str:
   return "run the same command again"
 
 
-def say_index(count: int) -> None:
-  """Says how many bytes of a dataset are entry points of JPEG files, if any are."""
-  if count:
-    say(f"{size(count)} of jpeg are entry points, with which it decodes faster")
+def say_index(index: dict[str, int] | None) -> None:
+  """Says what a dataset has of entry points of JPEG files, if any are there."""
+  if index is None or not index["records"]:
+    return
+  say(
+    f"{size(index['bytes'])} of jpeg are entry points, with which "
+    f"{index['records']} records decode faster"
+  )
+  if index["without"]:
+    say(
+      f"{index['without']} records of jpeg have none: libjpeg-turbo decodes them; "
+      "progressive files become faster with --jpeg_progressive=baseline"
+    )
 
 
 def say_skipped(

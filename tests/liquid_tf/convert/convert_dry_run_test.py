@@ -57,8 +57,10 @@ class DryRunTest(parameterized.TestCase):
     made = convert(self.source, self.output, "jpeg", **options, **_QUICK)
     # Of the entry points alone it is an estimate.
     other = convert(self.source, f"{self.root}/other", "jpeg", **_QUICK)
-    self.assertGreater(other.index_bytes, 0)
-    self.assertBetween(indexed.total.high - indexed.total.low, 1, other.index_bytes)
+    self.assertGreater(other.jpeg_index["bytes"], 0)
+    self.assertBetween(
+      indexed.total.high - indexed.total.low, 1, other.jpeg_index["bytes"]
+    )
     self.assertBetween(
       other.formats["jpeg"]["bytes"], indexed.total.low, indexed.total.high
     )

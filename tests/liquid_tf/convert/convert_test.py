@@ -83,7 +83,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
         "splits",
         "classes",
         "formats",
-        "index_bytes",
+        "jpeg_index",
         "seconds",
         "skipped",
         "by_pillow",
@@ -428,7 +428,8 @@ class JpegTest(tf.test.TestCase):
       shard, *_ = manifest.load(f"{root}/{name}")["shards"]
       kept = len(progressive) if asked == "keep" else 1
       self.assertEqual(shard["indexed"], len(files) - kept)
-      self.assertEqual(shard["index_bytes"], report.index_bytes)
+      wanted = {"records": len(files) - kept, "bytes": shard["index_bytes"]}
+      self.assertEqual(report.jpeg_index, {**wanted, "without": kept})
     for number, file in enumerate(files):
       kept, made, again = (one[number] for one in found.values())
       self.assertEqual(kept["contents"], file.read_bytes())

@@ -289,7 +289,7 @@ class JpegIndexTest(tf.test.TestCase):
       for changed in (6, 0):
         report = liquid_tf.compact(path, jpeg_index=index, progress=False)
         self.assertEqual((report.version, report.changed), (version, changed))
-        self.assertEqual(report.index_bytes, sizes[index])
+        self.assertEqual(report.jpeg_index["bytes"], sizes[index])
       loaded = manifests.load(path)
       self.assertEqual(loaded["made_by"], "index-jpeg")
       self.assertEqual(loaded["encoding"]["jpeg_index"], index)
@@ -311,8 +311,8 @@ class JpegIndexTest(tf.test.TestCase):
     report = liquid_tf.compact(path, progress=False)
     self.assertEqual((report.version, report.changed), (5, 2))
     self.assertEqual(manifests.load(path)["made_by"], "compact")
-    self.assertEqual(report.index_bytes, self._index_bytes(path))
-    self.assertGreater(report.index_bytes, 0)
+    self.assertEqual(report.jpeg_index["bytes"], self._index_bytes(path))
+    self.assertGreater(report.jpeg_index["bytes"], 0)
 
   def test_what_has_no_index(self):
     path = f"{self.root}/png"

@@ -556,7 +556,8 @@ class JpegIndexTest(tf.test.TestCase):
       sizes[index] = sum(len(one.index) for one in found.values())
       result = inspection.verify(path)
       self.assertEqual(result["problems"], [])
-      wanted = {"records": len(expected), "bytes": sizes[index]}
+      without = len(plain) - len(expected)
+      wanted = {"records": len(expected), "bytes": sizes[index], "without": without}
       self.assertEqual(result["jpeg_index"], wanted)
       self.assertEqual(liquid_tf.inspect(path)["jpeg_index"], wanted)
     self.assertLess(0, sizes["row"])
