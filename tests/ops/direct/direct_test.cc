@@ -67,7 +67,7 @@ TEST(DirectTest, DecodesEveryFormatAndDepth) {
         image.format = number;
         Bytes found(pixels.size());
         Sentence said;
-        EXPECT_TRUE(liquid_direct_decode(Of(file), &image, found.data(),
+        EXPECT_TRUE(liquid_direct_decode(Of(file), Of(""), &image, found.data(),
                                          said.problem()))
             << said.text();
         EXPECT_EQ(found, pixels) << FormatName(format) << " " << bits;
@@ -82,8 +82,8 @@ TEST(DirectTest, RefusesWhatTheBufferIsNotFor) {
   Bytes pixels(4 * info.PixelBytes(), 77);
   const auto why = [&](const LiquidImage& image, const std::string& bytes) {
     Sentence said;
-    EXPECT_FALSE(
-        liquid_direct_decode(Of(bytes), &image, pixels.data(), said.problem()));
+    EXPECT_FALSE(liquid_direct_decode(Of(bytes), Of(""), &image, pixels.data(),
+                                      said.problem()));
     return said.text();
   };
   LiquidImage image = ImageOf(Format::kL3, info);
@@ -118,11 +118,11 @@ TEST(DirectTest, SentencesAreCutOff) {
   image.channels = 0;
   Bytes pixels(info.PixelBytes());
   Sentence said(10), none(1);
-  EXPECT_FALSE(
-      liquid_direct_decode(Of(""), &image, pixels.data(), said.problem()));
+  EXPECT_FALSE(liquid_direct_decode(Of(""), Of(""), &image, pixels.data(),
+                                    said.problem()));
   EXPECT_EQ(said.text(), "channels ");
-  EXPECT_FALSE(
-      liquid_direct_decode(Of(""), &image, pixels.data(), none.problem()));
+  EXPECT_FALSE(liquid_direct_decode(Of(""), Of(""), &image, pixels.data(),
+                                    none.problem()));
   EXPECT_EQ(none.text(), "");
 }
 
