@@ -323,11 +323,13 @@ TEST(SamplePayloadTest, AnIndexThatDoesNotFitIsFound) {
     }
   }
   // Without its whole magic it is an example.
-  EXPECT_TRUE(ParseSamplePayload(SpanIn(header + "abcLJX"), &parsed).ok());
+  const std::string with_example = header + "abcLJX";
+  EXPECT_TRUE(ParseSamplePayload(SpanIn(with_example), &parsed).ok());
   EXPECT_EQ(String(parsed.example), "LJX");
   // Where id2 is 0, all is the image.
   header[16] = 0;
-  EXPECT_TRUE(ParseSamplePayload(SpanIn(header + "abcLJX1"), &parsed).ok());
+  const std::string all_image = header + "abcLJX1";
+  EXPECT_TRUE(ParseSamplePayload(SpanIn(all_image), &parsed).ok());
   EXPECT_EQ(String(parsed.image), "abcLJX1");
 }
 
