@@ -82,7 +82,7 @@ def write_some(
       rows, labels, sizes = _add_samples(job, number, sink, elements, step)
       size, crc, parts = sink.close()
       file.commit()
-    indexed = np.count_nonzero(sizes), int(sizes.sum())
+    indexed = int(np.count_nonzero(sizes)), int(sizes.sum())
     yield number, ShardResult(size, crc, *indexed, rows, labels, parts)
 
 

@@ -245,8 +245,8 @@ class _Compaction:
       "crc32c": out.crc32c,
     }
     if shard.format == "jpeg":
-      indexed = {"indexed": np.count_nonzero(sizes), "index_bytes": int(sizes.sum())}
-      described |= indexed
+      size, count = int(sizes.sum()), int(np.count_nonzero(sizes))
+      described |= {"indexed": count, "index_bytes": size}
     return described, entry
 
   def _index_sizes(self, shard: Shard, rows: np.ndarray) -> np.ndarray:
