@@ -392,8 +392,8 @@ def say_index(index: dict[str, int] | None) -> None:
   )
   if index["without"]:
     say(
-      f"{index['without']} records of jpeg have none: libjpeg-turbo decodes them; "
-      "progressive files become faster with --jpeg_progressive=baseline"
+      f"{index['without']} records of jpeg have none: libjpeg-turbo decodes them; for "
+      "progressive files, `liquid-tf convert --jpeg_progressive=baseline` mends that"
     )
 
 
