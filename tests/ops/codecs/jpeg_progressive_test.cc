@@ -86,29 +86,10 @@ INSTANTIATE_TEST_SUITE_P(Kinds, JpegProgressiveTest,
 
 TEST(JpegProgressiveTest, RgbHasAScriptOfItsOwn) {
   const ImageInfo info = Info(40, 40, 3);
-  jpeg_compress_struct library;
-  jpeg_error_mgr errors;
-  library.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&library);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT: the library's type
-  jpeg_mem_dest(&library, &buffer, &size);
-  library.image_width = library.image_height = 40;
-  library.input_components = 3;
-  library.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&library);
-  jpeg_set_colorspace(&library, JCS_RGB);
-  jpeg_start_compress(&library, TRUE);
-  const Bytes pixels = MakePixels(info, 1);
-  while (library.next_scanline < 40) {
-    JSAMPROW row =
-        const_cast<JSAMPROW>(&pixels[library.next_scanline * info.RowBytes()]);
-    jpeg_write_scanlines(&library, &row, 1);
-  }
-  jpeg_finish_compress(&library);
-  const std::string file(reinterpret_cast<char*>(buffer), size);
-  jpeg_destroy_compress(&library);
-  std::free(buffer);
+  JpegCompressor library(info, JCS_RGB);
+  jpeg_set_colorspace(library.get(), JCS_RGB);
+  library.WritePixels(MakePixels(info, 1));
+  const std::string file = library.Finish();
 
   const std::string progressive = Transformed(file);
   EXPECT_EQ(Split(progressive).size(), 14);

@@ -38,84 +38,99 @@ inline void PrintTo(const JpegKind& kind, std::ostream* out) {
   *out << kind.name;
 }
 
+// A file that libjpeg-turbo writes.
+class JpegCompressor {
+ public:
+  // With the library's defaults of an image of this color space.
+  JpegCompressor(const ImageInfo& info, J_COLOR_SPACE space) : info_(info) {
+    library_.err = jpeg_std_error(&errors_);
+    jpeg_create_compress(&library_);
+    jpeg_mem_dest(&library_, &buffer_, &size_);
+    library_.image_width = info.width;
+    library_.image_height = info.height;
+    library_.input_components = info.channels;
+    library_.in_color_space = space;
+    jpeg_set_defaults(&library_);
+  }
+  ~JpegCompressor() {
+    jpeg_destroy_compress(&library_);
+    std::free(buffer_);
+  }
+  JpegCompressor(const JpegCompressor&) = delete;
+  JpegCompressor& operator=(const JpegCompressor&) = delete;
+
+  jpeg_compress_struct* get() { return &library_; }
+  jpeg_compress_struct* operator->() { return &library_; }
+
+  void WritePixels(const Bytes& pixels) {
+    jpeg_start_compress(&library_, TRUE);
+    while (library_.next_scanline < library_.image_height) {
+      JSAMPROW row = const_cast<JSAMPROW>(
+          pixels.data() + library_.next_scanline * info_.RowBytes());
+      jpeg_write_scanlines(&library_, &row, 1);
+    }
+  }
+  // The file, of which all was written.
+  std::string Finish() {
+    jpeg_finish_compress(&library_);
+    return std::string(reinterpret_cast<char*>(buffer_), size_);
+  }
+
+ private:
+  const ImageInfo info_;
+  jpeg_compress_struct library_;
+  jpeg_error_mgr errors_;
+  unsigned char* buffer_ = nullptr;
+  unsigned long size_ = 0;  // NOLINT: the library's type
+};
+
 inline std::string WriteJpeg(const JpegKind& kind, const ImageInfo& info,
                              const Bytes& pixels,
                              J_COLOR_SPACE space = JCS_UNKNOWN) {
-  jpeg_compress_struct library;
-  jpeg_error_mgr errors;
-  library.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&library);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT: the library's type
-  jpeg_mem_dest(&library, &buffer, &size);
-  library.image_width = info.width;
-  library.image_height = info.height;
-  library.input_components = info.channels;
-  library.in_color_space = space != JCS_UNKNOWN ? space
-                           : info.channels == 1 ? JCS_GRAYSCALE
-                                                : JCS_RGB;
-  jpeg_set_defaults(&library);
-  jpeg_set_quality(&library, kind.quality, TRUE);
-  library.comp_info[0].h_samp_factor = kind.h_samp;
-  library.comp_info[0].v_samp_factor = kind.v_samp;
-  library.restart_interval = static_cast<unsigned>(kind.restart_interval);
-  library.arith_code = kind.arithmetic ? TRUE : FALSE;
-  library.optimize_coding = kind.optimize ? TRUE : FALSE;
-  if (kind.progressive) jpeg_simple_progression(&library);
+  if (space == JCS_UNKNOWN) {
+    space = info.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  }
+  JpegCompressor library(info, space);
+  jpeg_set_quality(library.get(), kind.quality, TRUE);
+  library->comp_info[0].h_samp_factor = kind.h_samp;
+  library->comp_info[0].v_samp_factor = kind.v_samp;
+  library->restart_interval = static_cast<unsigned>(kind.restart_interval);
+  library->arith_code = kind.arithmetic ? TRUE : FALSE;
+  library->optimize_coding = kind.optimize ? TRUE : FALSE;
+  if (kind.progressive) jpeg_simple_progression(library.get());
   jpeg_scan_info scans[3] = {};
   if (kind.apart) {
     for (int i = 0; i < info.channels; ++i) {
       scans[i] = {1, {i}, 0, DCTSIZE2 - 1, 0, 0};
     }
-    library.scan_info = scans;
-    library.num_scans = info.channels;
+    library->scan_info = scans;
+    library->num_scans = info.channels;
   }
-  jpeg_start_compress(&library, TRUE);
-  while (library.next_scanline < library.image_height) {
-    JSAMPROW row = const_cast<JSAMPROW>(pixels.data() + library.next_scanline *
-                                                            info.RowBytes());
-    jpeg_write_scanlines(&library, &row, 1);
-  }
-  jpeg_finish_compress(&library);
-  std::string file(reinterpret_cast<char*>(buffer), size);
-  jpeg_destroy_compress(&library);
-  std::free(buffer);
-  return file;
+  library.WritePixels(pixels);
+  return library.Finish();
 }
 
 // Writes coefficients of any size that the format holds.
 inline std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
-  jpeg_compress_struct library;
-  jpeg_error_mgr errors;
-  library.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&library);
-  unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT: the library's type
-  jpeg_mem_dest(&library, &buffer, &size);
-  library.image_width = info.width;
-  library.image_height = info.height;
-  library.input_components = info.channels;
-  library.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&library);
-  jpeg_set_colorspace(&library, JCS_YCbCr);
-  jpeg_set_quality(&library, 1 + static_cast<int>(noise->Below(60)), TRUE);
-  library.optimize_coding = TRUE;
+  JpegCompressor library(info, JCS_RGB);
+  jpeg_set_quality(library.get(), 1 + static_cast<int>(noise->Below(60)), TRUE);
+  library->optimize_coding = TRUE;
+  const auto common = reinterpret_cast<j_common_ptr>(library.get());
   jvirt_barray_ptr arrays[3];
   for (int c = 0; c < 3; ++c) {
     const int factor = c == 0 ? 2 : 1;
-    library.comp_info[c].h_samp_factor = factor;
-    library.comp_info[c].v_samp_factor = factor;
-    arrays[c] = library.mem->request_virt_barray(
-        reinterpret_cast<j_common_ptr>(&library), JPOOL_IMAGE, TRUE,
-        factor * ((info.width + 15) / 16), factor * ((info.height + 15) / 16),
-        factor);
+    library->comp_info[c].h_samp_factor = factor;
+    library->comp_info[c].v_samp_factor = factor;
+    arrays[c] = library->mem->request_virt_barray(
+        common, JPOOL_IMAGE, TRUE, factor * ((info.width + 15) / 16),
+        factor * ((info.height + 15) / 16), factor);
   }
-  jpeg_write_coefficients(&library, arrays);
+  jpeg_write_coefficients(library.get(), arrays);
   for (int c = 0; c < 3; ++c) {
     const uint32_t factor = c == 0 ? 2 : 1;
     for (uint32_t y = 0; y < factor * ((info.height + 15) / 16); ++y) {
-      JBLOCKARRAY row = library.mem->access_virt_barray(
-          reinterpret_cast<j_common_ptr>(&library), arrays[c], y, 1, TRUE);
+      JBLOCKARRAY row =
+          library->mem->access_virt_barray(common, arrays[c], y, 1, TRUE);
       for (uint32_t x = 0; x < factor * ((info.width + 15) / 16); ++x) {
         for (int k = 0; k < DCTSIZE2; ++k) {
           const uint32_t bound = 1u << noise->Below(10);
@@ -125,11 +140,7 @@ inline std::string WriteCoefficients(Noise* noise, const ImageInfo& info) {
       }
     }
   }
-  jpeg_finish_compress(&library);
-  std::string file(reinterpret_cast<char*>(buffer), size);
-  jpeg_destroy_compress(&library);
-  std::free(buffer);
-  return file;
+  return library.Finish();
 }
 
 inline const JpegKind kJpegKinds[] = {
