@@ -6,10 +6,13 @@
 #
 # FOLDER (build/codecs_aarch64) takes the programs. CXX is a compiler for AArch64;
 # RUN is what runs its programs. On Debian: g++-aarch64-linux-gnu, qemu-user,
-# and googletest for GoogleTest's sources.
+# googletest for GoogleTest's sources, and libjpeg-dev of this machine.
 #
 # The tests compare NEON with the scalar reference on random, hostile and
-# golden images; then L3's files written here and there are compared byte by byte.
+# golden images; then L3's files written here and there are compared byte by byte,
+# and JPEG files are decoded there as libjpeg-turbo does here: whole, in windows,
+# as drafts, by an index and without one, and damaged. LIQUID_TEST_CASES=1000 makes
+# as many of them of each kind.
 set -euo pipefail
 compile_only=false
 if [[ ${1:-} == --compile_only ]]; then
@@ -23,7 +26,9 @@ gtest=/usr/src/googletest/googletest
 flags=(-std=c++17 -Wall -Wextra -Werror -I.)
 sources=(ops/codecs/codec_util.cc ops/codecs/vector_target.cc ops/core/crc32c.cc
          ops/codecs/l3/host/*.cc tests/ops/codecs/l3_mutations.cc
-         ops/codecs/jpeg/baseline/*.cc)
+         ops/codecs/jpeg/jpeg_index.cc ops/codecs/jpeg/baseline/*.cc)
+# What libjpeg-turbo decodes with, here.
+library=(ops/codecs/jpeg/jpeg_{decode,errors,library,scans}.cc)
 
 # compile_into FOLDER COMPILER FLAGS...: one object for each source.
 compile_into() {
@@ -65,4 +70,14 @@ for side in objects native; do
   if [[ $side == native ]]; then "${seeds[@]}"; else $run "${seeds[@]}"; fi
 done
 diff -r "$folder"/written_{objects,native}
+
+cases=$folder/jpeg_cases
+rm -rf "$cases"
+mkdir -p "$cases"
+"${HOST_CXX:-g++}" "${flags[@]}" -O1 tests/ops/codecs/jpeg_cases_write.cc \
+  "${library[@]}" "$folder"/native/*.o -ljpeg -o "$folder/jpeg_cases_write"
+"$folder/jpeg_cases_write" "$cases"
+"$cxx" "${flags[@]}" -O1 tests/ops/codecs/jpeg_cases_check.cc \
+  "$folder"/objects/*.o -o "$folder/jpeg_cases_check"
+$run "$folder/jpeg_cases_check" "$cases"
 echo "codecs on AArch64: every test passed, and the files are the same"
