@@ -320,7 +320,7 @@ def convert(
   shares = mixes.parse_mix(mix)
   check_check(check, shares, replicate=replicate, transforms=steps, encoders=encoders)
   if check == "headers":
-    # An index takes as long as decoding.
+    # An index takes nearly as long as decoding.
     options["jpeg"]["index"] = "none"
   encoding = pipelines.Encoding.of(steps, options, Geometry.of(steps), check)
   arguments = runs.arguments_of(

@@ -19,8 +19,8 @@ inline constexpr char kJpegIndexMagic[] = "LJX1";
 inline constexpr uint32_t kJpegIndexRow = 0;  // spacing: an entry a row
 
 // Appends the index of `jpeg` to `*index`, with an entry each `spacing` MCUs of
-// a row; nothing where libjpeg-turbo has to decode the file. Costs about a
-// decode.
+// a row; nothing where libjpeg-turbo has to decode the file. Costs the
+// entropy decoding, which is most of a decode.
 Status AppendJpegIndex(ByteSpan jpeg, const DecodeLimits& limits,
                        uint32_t spacing, std::string* index);
 

@@ -51,6 +51,9 @@ TEST_P(JpegFunctionsTest, Invert) {
       if (!there) continue;
       blocks[k] = static_cast<int16_t>(noise_.Below(2 * bound) - bound);
     }
+    ASSERT_EQ(vectors_.is_large(blocks.data(), quantization, count),
+              scalar_.is_large(blocks.data(), quantization, count))
+        << i;
     for (int log2 = 0; log2 < 4; ++log2) {
       const size_t side = size_t{1} << log2;
       Bytes expected(8 * kStride), found(8 * kStride);
@@ -59,6 +62,9 @@ TEST_P(JpegFunctionsTest, Invert) {
       ASSERT_EQ(vectors_.invert[log2](blocks.data(), quantization, count,
                                       found.data(), kStride),
                 large);
+      if (side == 8) {
+        ASSERT_EQ(scalar_.is_large(blocks.data(), quantization, count), large);
+      }
       if (large) continue;
       for (size_t y = 0; y < side; ++y) {
         for (size_t x = 0; x < side * count; ++x) {

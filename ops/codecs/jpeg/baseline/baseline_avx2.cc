@@ -147,9 +147,9 @@ LIQUID_BASELINE_TARGET inline uint32_t LowBits(uint64_t word, uint32_t count) {
 }  // namespace
 
 const BaselineFunctions kBaselineAvx2 = {
-    Decode, DecodeBoth,   {InvertTo1, Reduce<2>, Reduce<4>, Invert},
-    Widen,  WidenBetween, Between,
-    ToRgb};
+    Decode,  DecodeBoth, {InvertTo1, Reduce<2>, Reduce<4>, Invert},
+    IsLarge, Widen,      WidenBetween,
+    Between, ToRgb};
 
 }  // namespace liquid
 

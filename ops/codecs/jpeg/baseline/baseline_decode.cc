@@ -70,6 +70,7 @@ class Decoder {
   bool FindRow(const BaselineGrid& grid, std::vector<BaselineEntry>* entries);
   bool ReadRowsByIndex(const BaselineIndex& index, uint32_t row,
                        uint32_t count);
+  bool IsLarge() const;
   bool Invert(uint32_t row, uint32_t slot);
   void WriteRows(uint32_t row);
   void WriteRow(uint32_t y);
@@ -258,6 +259,21 @@ bool Decoder::ReadRowsByIndex(const BaselineIndex& index, uint32_t row,
   return true;
 }
 
+// Whether a row has coefficients for which Invert leaves an image to the
+// library.
+bool Decoder::IsLarge() const {
+  bool large = false;
+  for (uint32_t c = 0; c < header_.components; ++c) {
+    const Plane& plane = planes_[c];
+    for (uint32_t by = 0; by < plane.v; ++by) {
+      large |=
+          functions_.is_large(plane.Coefficients(0, by), plane.quantization,
+                              size_t{plane.h} * (end_column_ - first_column_));
+    }
+  }
+  return large;
+}
+
 bool Decoder::Invert(uint32_t row, uint32_t slot) {
   for (uint32_t c = 0; c < header_.components; ++c) {
     const Plane& plane = planes_[c];
@@ -372,7 +388,7 @@ bool Decoder::FindEntries(const BaselineGrid& grid,
   entries->reserve(size_t{grid.down} * grid.entries);
   lanes_[0].Start();
   for (uint32_t row = 0; row < down_; ++row) {
-    if (!FindRow(grid, entries) || !Invert(row, 0)) return false;
+    if (!FindRow(grid, entries) || IsLarge()) return false;
   }
   return lanes_[0].Finish();
 }

@@ -26,6 +26,9 @@ struct BaselineFunctions {
   // so large that libjpeg-turbo's own ways differ; then samples mean nothing.
   bool (*invert[4])(const int16_t* blocks, const uint16_t* quantization,
                     size_t count, uint8_t* out, size_t stride);
+  // What `invert` returns for 8 samples a side, without samples.
+  bool (*is_large)(const int16_t* blocks, const uint16_t* quantization,
+                   size_t count);
   // Twice as many samples. `in` has a sample more at either side.
   void (*widen)(const uint8_t* in, size_t count, uint8_t* out);
   // The same of a row between two: `near` counts three times `far`.

@@ -175,6 +175,24 @@ LIQUID_BASELINE_TARGET bool Invert(const int16_t* blocks,
   return AnyAtLeast(large, kLargeCoefficient);
 }
 
+LIQUID_BASELINE_TARGET bool IsLarge(const int16_t* blocks,
+                                    const uint16_t* quantization,
+                                    size_t count) {
+  V rows[8];
+  RepeatRows(quantization, rows);
+  V large = Set(0);
+  size_t i = 0;
+  for (; i + kBlocks <= count; i += kBlocks) {
+    large = Max(large, Abs(Mul(LoadRows(blocks + 64 * i), rows[0])));
+  }
+  if (i < count) {
+    int16_t last[64 * kBlocks] = {};
+    std::memcpy(last, blocks + 64 * i, 128 * (count - i));
+    large = Max(large, Abs(Mul(LoadRows(last), rows[0])));
+  }
+  return AnyAtLeast(large, kLargeCoefficient);
+}
+
 LIQUID_BASELINE_TARGET inline V Three(V v) { return Add(Add(v, v), v); }
 
 LIQUID_BASELINE_TARGET void Widen(const uint8_t* in, size_t count,

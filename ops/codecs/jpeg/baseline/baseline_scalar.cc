@@ -65,14 +65,28 @@ void Invert8(const int32_t* in, size_t step, int shift, int32_t* out) {
   }
 }
 
-bool InvertBlock(const int16_t* block, const uint16_t* quantization,
+int32_t Dequantized(int16_t coefficient, uint16_t quantization) {
+  return Wrap(static_cast<int32_t>(
+      Times(coefficient, static_cast<int16_t>(quantization))));
+}
+
+bool IsLarge(const int16_t* blocks, const uint16_t* quantization,
+             size_t count) {
+  bool large = false;
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t k = 0; k < 8; ++k) {
+      large |= std::abs(Dequantized(blocks[64 * i + k], quantization[k])) >=
+               kLargeCoefficient;
+    }
+  }
+  return large;
+}
+
+void InvertBlock(const int16_t* block, const uint16_t* quantization,
                  uint8_t* out, size_t stride) {
   int32_t values[64], columns[64], rows[64];
-  bool large = false;
   for (size_t k = 0; k < 64; ++k) {
-    values[k] = Wrap(static_cast<int32_t>(
-        Times(block[k], static_cast<int16_t>(quantization[k]))));
-    if (k < 8) large |= std::abs(values[k]) >= kLargeCoefficient;
+    values[k] = Dequantized(block[k], quantization[k]);
   }
   for (size_t x = 0; x < 8; ++x) {
     Invert8(values + x, 8, kDctBits - kFirstPassBits, columns + x);
@@ -84,16 +98,14 @@ bool InvertBlock(const int16_t* block, const uint16_t* quantization,
           static_cast<uint8_t>(std::clamp(rows[8 * y + x], -128, 127) + 128);
     }
   }
-  return large;
 }
 
 bool Invert(const int16_t* blocks, const uint16_t* quantization, size_t count,
             uint8_t* out, size_t stride) {
-  bool large = false;
   for (size_t i = 0; i < count; ++i) {
-    large |= InvertBlock(blocks + 64 * i, quantization, out + 8 * i, stride);
+    InvertBlock(blocks + 64 * i, quantization, out + 8 * i, stride);
   }
-  return large;
+  return IsLarge(blocks, quantization, count);
 }
 
 // Signed numbers: what comes before the first is read too.
@@ -141,8 +153,8 @@ void ToRgb(const uint8_t* y, const uint8_t* cb, const uint8_t* cr, size_t count,
 }  // namespace
 
 const BaselineFunctions kBaselineScalar = {
-    Decode, DecodeBoth,   {InvertTo1, InvertTo2, InvertTo4, Invert},
-    Widen,  WidenBetween, Between,
-    ToRgb};
+    Decode,  DecodeBoth, {InvertTo1, InvertTo2, InvertTo4, Invert},
+    IsLarge, Widen,      WidenBetween,
+    Between, ToRgb};
 
 }  // namespace liquid

@@ -55,6 +55,7 @@ void BaselineScan::Fill() {
   std::memmove(bytes_, bytes_ + read, size_ - read);
   size_ -= read;
   position -= 8 * read;
+  known_at_ = nullptr;
   Unstuff();
   if (ended_) {
     std::memset(bytes_ + size_, 0, kMcuBytes + 8);
@@ -78,11 +79,17 @@ bool BaselineScan::IsAtEnd(uint32_t left) {
   return ended_ && marker_ == 0 && position + left == 8 * size_;
 }
 
-const uint8_t* BaselineScan::FileByte() const {
-  const uint8_t* at = bytes_ + position / 8;
-  const uint8_t* const end = bytes_ + size_;
-  // Each of these bytes is stuffed.
-  return next_ - (end - at) - std::count(at, end, 0xff);
+const uint8_t* BaselineScan::FileByte() {
+  const size_t at = position / 8;
+  // Each byte of 255 is stuffed.
+  if (known_at_ == nullptr) {
+    known_at_ =
+        next_ - (size_ - at) - std::count(bytes_ + at, bytes_ + size_, 0xff);
+  } else {
+    known_at_ += (at - known_) + std::count(bytes_ + known_, bytes_ + at, 0xff);
+  }
+  known_ = at;
+  return known_at_;
 }
 
 bool BaselineScan::Finish() {

@@ -39,8 +39,9 @@ class BaselineScan {
   // Whether all that Start was given was read, but for `left` bits of the last
   // byte, and no marker follows.
   bool IsAtEnd(uint32_t left);
-  // The file's byte that the next bit is of.
-  const uint8_t* FileByte() const;
+  // The file's byte that the next bit is of. Takes as long as what was read
+  // since the last call.
+  const uint8_t* FileByte();
   // Passes over what is left. False where no EOI follows.
   bool Finish();
 
@@ -60,6 +61,9 @@ class BaselineScan {
   uint64_t safe_ = 0;   // up to this bit a whole MCU can be read
   bool ended_ = false;  // at a marker
   uint8_t marker_ = 0;  // at next_; 0: the data ended
+  // A byte of bytes(), and where the file has it; null: not known.
+  size_t known_ = 0;
+  const uint8_t* known_at_ = nullptr;
   uint8_t bytes_[kPiece + kMcuBytes + 8];
 };
 
