@@ -2,7 +2,7 @@
 points of their JPEG files; and versions that are forgotten."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,8 +44,9 @@ def compact(
     path: a local dataset directory.
     jpeg_index: the entry points that the records of the format jpeg get, as those of
       `convert`'s `encoders`: "row", 16, 8 or "none". Then all shards of jpeg are
-      written anew, unless they have these already. The bytes of the JPEG files stay,
-      and images that are appended get the same. None: those that there are.
+      written anew. If the dataset has these already, they are made again and compared,
+      and only shards in which some are wrong are written. The bytes of the JPEG files
+      stay, and images that are appended get the same. None: those that there are.
     forget: versions to remove then, with the files that no other one has: "older", all
       but the newest; or their numbers. Opening one later says which there are.
     progress: whether a progress bar of shards appears on stderr.
@@ -71,19 +72,25 @@ def compact(
         f"{argument('jpeg_index', jpeg_index)} is of the format jpeg, which "
         f"{edit.directory} does not have"
       )
-    other = jpeg_index if jpeg_index not in (None, has) else None
     index = manifests.load_index(made)
     kept = np.bincount(index["shard"], minlength=len(made.shards))
-    changed = made["formats"]["jpeg"]["samples"] if other is not None else 0
     removed = int(sum(shard.records for shard in made.shards) - kept.sum())
-    if removed or other is not None:
-      made_by = "compact" if other is None else "index-jpeg"
-      try:
-        made = edit.publish(made_by, _Compaction(edit, index, kept, bar, other).write())
-      finally:
-        bar.close()
+    anew: dict[int, int] = {}
+    try:
+      if jpeg_index == has:
+        anew = _wrong_indexes(made, index, has, bar)
+      elif jpeg_index is not None:
+        numbers = enumerate(made.shards)
+        anew = {i: int(kept[i]) for i, shard in numbers if shard.format == "jpeg"}
+      if removed or anew:
+        made_by = "index-jpeg" if anew else "compact"
+        new = has if jpeg_index is None else jpeg_index
+        compaction = _Compaction(edit, index, kept, bar, new, anew)
+        made = edit.publish(made_by, compaction.write())
+    finally:
+      bar.close()
     _forget(edit, forget, found)
-    return report(made, changed if other is not None else removed)
+    return report(made, sum(anew.values()) if anew else removed)
 
 
 def _check_forget(edit: Edit, given: Any, found: list[int]) -> None:
@@ -123,6 +130,51 @@ def _damaged(path: str, row: np.void, wrong: str) -> ConvertError:
   )
 
 
+def _reindexed(
+  path: str, rows: np.ndarray, jpeg_index: str | int
+) -> Iterator[tuple[np.void, dict[str, Any]]]:
+  """Yields rows of a shard of jpeg, and of each what `pipelines.reindexed` gives.
+
+  Raises:
+    ConvertError: a record is damaged.
+  """
+  made = pipelines.reindexed(path, rows, jpeg_index, os.cpu_count() or 1)
+  for row, element in zip(rows, made):
+    wrong = element["error"].decode(errors="replace")
+    if not wrong and element["crc32c"] != row["crc32c"]:
+      wrong = storage.wrong_crc(int(element["crc32c"]), row["crc32c"], "the index")
+    if wrong:
+      raise _damaged(path, row, wrong)
+    yield row, element
+
+
+def _wrong_indexes(
+  manifest: manifests.Manifest,
+  index: np.ndarray,
+  jpeg_index: str | int,
+  progress: Progress,
+) -> dict[int, int]:
+  """By number of a shard, its records whose entry points are not what they should be.
+
+  Args:
+    manifest: of the dataset.
+    index: its rows.
+    jpeg_index: the entry points that records should have.
+    progress: is told of each shard.
+  """
+  numbers = [i for i, shard in enumerate(manifest.shards) if shard.format == "jpeg"]
+  progress.start("check", len(numbers), unit="file")
+  result = {}
+  for number in numbers:
+    path = manifest.path(manifest.shards[number].path)
+    records = _reindexed(path, index[index["shard"] == number], jpeg_index)
+    wrong = sum(element["stored_crc32c"] != row["crc32c"] for row, element in records)
+    if wrong:
+      result[number] = int(wrong)
+    progress.step()
+  return result
+
+
 class _Compaction:
   """Writes the files of a compacted version.
 
@@ -131,7 +183,8 @@ class _Compaction:
     index: of its newest version.
     kept: shape [shards], records of each shard that samples have.
     progress: is told of each shard.
-    jpeg_index: the entry points that records of jpeg get; None: those they have.
+    jpeg_index: the entry points that the manifest says.
+    anew: numbers of the shards whose records get these.
   """
 
   def __init__(
@@ -140,7 +193,8 @@ class _Compaction:
     index: np.ndarray,
     kept: np.ndarray,
     progress: Progress,
-    jpeg_index: str | int | None,
+    jpeg_index: str | int,
+    anew: Container[int],
   ):
     self._edit = edit
     self._manifest = edit.manifest
@@ -148,6 +202,7 @@ class _Compaction:
     self._kept = kept
     self._progress = progress
     self._jpeg_index = jpeg_index
+    self._anew = anew
     index_of_jpeg = contents.jpeg_index(edit.manifest.data)
     self._has_index = bool(index_of_jpeg and index_of_jpeg["records"])
     self._entries = manifests.load_pcr_index(edit.manifest)
@@ -156,12 +211,11 @@ class _Compaction:
     """Writes shards, their indexes and the dataset's; returns the manifest."""
     manifest, kept = self._manifest, self._kept
     data = dict(manifest.data)
-    if self._jpeg_index is not None:
-      data["encoding"] = data["encoding"] | {"jpeg_index": self._jpeg_index}
+    data["encoding"] = data["encoding"] | {"jpeg_index": self._jpeg_index}
     records = np.array([shard.records for shard in manifest.shards])
     stay = np.flatnonzero(kept).tolist()
-    gets = [self._gets_index(shard) for shard in manifest.shards]
-    changed = np.flatnonzero((kept > 0) & ((kept < records) | gets)).tolist()
+    anew = [number in self._anew for number in range(len(kept))]
+    changed = np.flatnonzero((kept > 0) & ((kept < records) | anew)).tolist()
     names = self._names(changed)
     rows = np.array(self._index)
     data["shards"], entries = [], []
@@ -194,9 +248,6 @@ class _Compaction:
       data["pcr"] = data["pcr"] | self._edit.write_pcr(entries, data, Limits())
     return data
 
-  def _gets_index(self, shard: Shard) -> bool:
-    return self._jpeg_index is not None and shard.format == "jpeg"
-
   def _names(self, changed: list[int]) -> dict[int, str]:
     """The name of each new shard, by the number of the old one."""
     manifest = self._manifest
@@ -228,7 +279,7 @@ class _Compaction:
         entry = self._write_pcr(out, number, name, new)
         new["offset"] = np.arange(len(new))
       else:
-        if self._gets_index(shard):
+        if number in self._anew:
           sizes = self._write_indexed(out, shard, new)
         else:
           for data in self._records(shard, new):
@@ -269,14 +320,8 @@ class _Compaction:
     """
     path = self._manifest.path(shard.path)
     sizes = np.zeros(len(rows), np.int64)
-    workers = os.cpu_count() or 1
-    made = pipelines.reindexed(path, rows, self._jpeg_index, workers)
-    for i, (row, element) in enumerate(zip(rows, made)):
-      wrong = element["error"].decode(errors="replace")
-      if not wrong and element["crc32c"] != row["crc32c"]:
-        wrong = storage.wrong_crc(int(element["crc32c"]), row["crc32c"], "the index")
-      if wrong:
-        raise _damaged(path, row, wrong)
+    made = _reindexed(path, rows, self._jpeg_index)
+    for i, (row, element) in enumerate(made):
       out.write(element["stored"])
       row["length"] = len(element["stored"])
       row["crc32c"] = element["stored_crc32c"]

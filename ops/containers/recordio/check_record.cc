@@ -62,8 +62,7 @@ Status CheckIndex(const SampleRecord& sample, const IndexRow& row,
   }
   return DataLoss(
       "the index of its JPEG is not the one that the file makes: make it anew "
-      "with liquid-tf edit --jpeg_index, first with none, or with "
-      "compact(path, jpeg_index=)");
+      "with liquid-tf edit --jpeg_index, or with compact(path, jpeg_index=)");
 }
 
 }  // namespace liquid

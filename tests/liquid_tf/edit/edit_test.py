@@ -1,5 +1,6 @@
 """Versions of a dataset: what each holds, and what stays as it was."""
 
+import json
 import os
 import pathlib
 
@@ -297,6 +298,18 @@ class JpegIndexTest(tf.test.TestCase):
       found = [(one["id"], one["contents"]) for one in stored.records(path)]
       self.assertEqual(found, files)
     self.assertEqual(self._index_bytes(path), sizes[16])
+
+  def test_wrong_entry_points_are_made_anew(self):
+    path, wanted = self._convert("row"), self._convert(8)
+    file = pathlib.Path(path, manifests.MANIFEST)
+    data = json.loads(file.read_bytes())
+    data["encoding"]["jpeg_index"] = 8
+    file.write_text(json.dumps(data))
+    for version, changed in ((2, 6), (2, 0)):
+      report = liquid_tf.compact(path, jpeg_index=8, progress=False)
+      self.assertEqual((report.version, report.changed), (version, changed))
+      self.assertEqual(self._shards(path), self._shards(wanted))
+    self.assertEqual(self._index_bytes(path), self._index_bytes(wanted))
 
   def test_appends_and_compactions_follow(self):
     path = self._convert("none")
