@@ -269,7 +269,7 @@ def _check_consistency(data: dict[str, Any]) -> None:
         raise ManifestError(
           f"shards[{i}].{key} must be there where, and only where, format is jpeg"
         )
-    if shard.get("indexed", 0) > shard["records"]:
+    if shard["format"] == "jpeg" and shard["indexed"] > shard["records"]:
       raise ManifestError(
         f"shards[{i}].indexed ({shard['indexed']}) must be at most its records, "
         f"{shard['records']}"

@@ -324,8 +324,10 @@ def _indexes_problem(manifest: Manifest, number: int, indexes: np.ndarray) -> st
     indexes: shape [records], bytes of the index of every record in it.
   """
   shard = manifest["shards"][number]
+  if shard["format"] != "jpeg":
+    return ""
   have = {"indexed": int(np.count_nonzero(indexes)), "index_bytes": int(indexes.sum())}
-  said = {key: shard.get(key, 0) for key in have}
+  said = {key: shard[key] for key in have}
   if have == said:
     return ""
   return (
