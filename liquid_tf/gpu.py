@@ -1,9 +1,9 @@
 """L3 decoded on a GPU.
 
-Compressed bytes cross the bus, and pixels are made in the GPU's memory, by one kernel
-for a batch: patches by blocks of threads, pixels of a row by threads (L3, ECCV '22,
-4.4). `decode` works through CuPy, with any build of TensorFlow, and gives an array that
-every library takes by DLPack:
+Compressed bytes cross the bus, and pixels are made in the GPU's memory, by a kernel
+for each format of a batch: patches by blocks of threads, pixels of a row by threads
+(L3, ECCV '22, 4.4). `decode` works through CuPy, with any build of TensorFlow, and
+gives an array that every library takes by DLPack:
 
     with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
       steps = [Normalize(127.5, 127.5), ChannelsFirst()]

@@ -34,6 +34,26 @@ _OUTPUT = np.dtype(
 _NOT_RUN = 0xFF
 
 
+class Launch(NamedTuple):
+  """Tasks of a batch that one kernel does.
+
+  Attributes:
+    kernel: the beginning of its name, which the types follow.
+    first: the first of the tasks.
+    count: how many there are.
+    blocks: of threads, that do them.
+    threads: of a block.
+    shared_bytes: shared memory of a block.
+  """
+
+  kernel: str
+  first: int
+  count: int
+  blocks: int
+  threads: int
+  shared_bytes: int
+
+
 class Plan(NamedTuple):
   """The bytes and tasks that a device needs for a batch.
 
@@ -43,8 +63,7 @@ class Plan(NamedTuple):
     origins: int64 [tasks, 3], offsets in a file.
     shape: n, height, width and channels of the batch.
     bits: 8 or 16 per channel.
-    threads: of a block.
-    shared_bytes: shared memory of a block.
+    launches: of kernels, which together do all tasks.
   """
 
   bytes: np.ndarray
@@ -52,8 +71,7 @@ class Plan(NamedTuple):
   origins: np.ndarray
   shape: tuple[int, int, int, int]
   bits: int
-  threads: int
-  shared_bytes: int
+  launches: tuple[Launch, ...]
 
 
 def finishing(transforms: Iterable[Step], where: str) -> Recipe:
@@ -89,15 +107,14 @@ def plan(
     if windows is None:
       windows = tf.zeros([tf.size(contents), 4], tf.int32)
     planned = ops.lib().liquid_plan_l3_device(contents, windows, max_pixels=max_pixels)
-  threads, shared_bytes = planned.launch.numpy().tolist()
+  launches = zip(planned.kernels.numpy().tolist(), planned.launches.numpy().tolist())
   return Plan(
     planned.bytes.numpy(),
     planned.tasks.numpy(),
     planned.origins.numpy(),
     tuple(planned.shape.numpy().tolist()),
     int(planned.bits),
-    threads,
-    shared_bytes,
+    tuple(Launch(kernel.decode(), *numbers) for kernel, numbers in launches),
   )
 
 
@@ -169,7 +186,7 @@ def _kernel(name: str) -> Any:
   import cupy
 
   try:
-    return module().get_function(f"liquid_l3_{name}")
+    return module().get_function(name)
   except cupy.cuda.driver.CUDADriverError as error:
     raise RuntimeError(
       f"l3 on a GPU: the kernels cannot be loaded ({error}); a driver as new as the "
@@ -208,31 +225,32 @@ class DeviceBatch:
     placed.set(staged)
     return placed
 
-  def run(self, kernel: str, pixels: Any, blocks: int | None = None) -> None:
-    """Starts a kernel.
+  def run(self, types: str, pixels: Any, blocks: int | None = None) -> None:
+    """Starts the kernels.
 
     Args:
-      kernel: "u8_f32" and so on; l3_device.cu lists them.
-      pixels: cupy array that takes the batch, of the kernel's type.
-      blocks: of threads; None for one a task.
+      types: "u8_f32" and so on; l3_device.cu lists them.
+      pixels: cupy array that takes the batch, of the kernels' type.
+      blocks: of threads, of each kernel; None for as many as are planned.
 
     Raises:
       RuntimeError: the driver is too old for the kernels.
     """
-    count = len(self._plan.tasks)
-    _kernel(kernel)(
-      (blocks or count,),
-      (self._plan.threads,),
-      (
-        self._layout,
-        self._tasks,
-        np.uint32(count),
-        self._bytes,
-        pixels,
-        self._results,
-      ),
-      shared_mem=self._plan.shared_bytes,
-    )
+    for launch in self._plan.launches:
+      end = launch.first + launch.count
+      _kernel(f"{launch.kernel}{types}")(
+        (blocks or launch.blocks,),
+        (launch.threads,),
+        (
+          self._layout,
+          self._tasks[launch.first : end],
+          np.uint32(launch.count),
+          self._bytes,
+          pixels,
+          self._results[launch.first : end],
+        ),
+        shared_mem=launch.shared_bytes,
+      )
 
   def check(self) -> None:
     """Waits for the batch.

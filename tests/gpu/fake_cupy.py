@@ -79,7 +79,7 @@ def _run_on_host(name, grid, threads, arguments, shared_bytes):
 class _RawModule:
   def __init__(self, run, *, code=None, path=None, options=()):
     if path is None:
-      assert "liquid_l3_u8_u8" in code and options == ("--std=c++17",)
+      assert "LIQUID_L3_KERNELS(v2, kV2, u8" in code and options == ("--std=c++17",)
     else:
       assert pathlib.Path(path).read_bytes().startswith(_FATBIN)
     self._run = run

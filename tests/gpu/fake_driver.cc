@@ -343,8 +343,9 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
         *static_cast<unsigned long long*>(arguments[i]));
   };
   const uint32_t count = *static_cast<uint32_t*>(arguments[2]);
-  if (grid_x != count || grid_y * grid_z * block_y * block_z != 1 ||
-      shared > 48 * 1024 || extra != nullptr) {
+  if (grid_x < 1 || grid_x > count ||
+      grid_y * grid_z * block_y * block_z != 1 || shared > 48 * 1024 ||
+      extra != nullptr) {
     return kInvalidValue;
   }
   Count("launches");

@@ -49,11 +49,17 @@ def _run(body: str, threads: int = 32) -> np.ndarray:
 class CompiledTest(tf.test.TestCase):
   def test_machine_code_has_every_kernel(self):
     source = interpreted.source()
-    names = re.findall(rb"\b(liquid_l3_\w+),", source)
-    self.assertContainsSubset({b"liquid_l3_u8_u8", b"liquid_l3_u16_bf16"}, names)
     binary = nvrtc.compile_source(source, "sm_90")
-    for name in names:
-      self.assertIn(name + b"\0", binary)
+    names = {
+      f"{kind}_{stored}_{out}"
+      for kind in ("v2", "compact", "v1", "raw")
+      for stored in ("u8", "u16")
+      for out in (stored, "f32", "bf16")
+      if (kind, stored) != ("v1", "u16")
+    }
+    names |= {f"v1_u8_u8_{step}" for step in ("sequential", "unpack", "predict")}
+    found = re.findall(rb"liquid_l3_(\w+)\0", binary)
+    self.assertEqual({name.decode() for name in found} & names, names)
 
 
 class MachineTest(tf.test.TestCase, parameterized.TestCase):

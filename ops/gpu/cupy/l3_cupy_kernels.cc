@@ -75,9 +75,22 @@ class PlanL3DeviceOp : public OpKernel {
     shape(2) = batch.image.width;
     shape(3) = batch.image.channels;
     TF_RETURN_IF_ERROR(SetScalar<int32_t>(context, 4, batch.image.bits));
-    TF_RETURN_IF_ERROR(context->allocate_output(5, TensorShape({2}), &tensor));
-    tensor->vec<int32_t>()(0) = static_cast<int32_t>(batch.threads);
-    tensor->vec<int32_t>()(1) = static_cast<int32_t>(batch.shared_bytes);
+    const int64_t launches = static_cast<int64_t>(batch.launches.size());
+    TF_RETURN_IF_ERROR(
+        context->allocate_output(5, TensorShape({launches}), &tensor));
+    auto kernels = tensor->vec<tstring>();
+    TF_RETURN_IF_ERROR(
+        context->allocate_output(6, TensorShape({launches, 5}), &tensor));
+    auto numbers = tensor->matrix<int32_t>();
+    for (int64_t i = 0; i < launches; ++i) {
+      const L3DeviceLaunch& launch = batch.launches[i];
+      kernels(i) = L3KernelName(launch.kind, "");
+      const uint32_t values[] = {launch.first, launch.count, launch.blocks,
+                                 launch.threads, launch.shared_bytes};
+      for (int j = 0; j < 5; ++j) {
+        numbers(i, j) = static_cast<int32_t>(values[j]);
+      }
+    }
     return absl::OkStatus();
   }
 

@@ -19,7 +19,9 @@ absl::Status PlanShape(InferenceContext* c) {
   c->set_output(2, c->Matrix(tasks, 3));
   c->set_output(3, c->Vector(4));
   c->set_output(4, c->Scalar());
-  c->set_output(5, c->Vector(2));
+  const auto launches = c->UnknownDim();
+  c->set_output(5, c->Vector(launches));
+  c->set_output(6, c->Matrix(launches, 5));
   return absl::OkStatus();
 }
 
@@ -39,7 +41,8 @@ REGISTER_OP("Liquid>PlanL3Device")
     .Output("origins: int64")
     .Output("shape: int64")
     .Output("bits: int32")
-    .Output("launch: int32")
+    .Output("kernels: string")
+    .Output("launches: int32")
     .Attr(kMaxPixels)
     .SetShapeFn(PlanShape)
     .Doc(R"doc(
@@ -54,7 +57,9 @@ tasks: [tasks, bytes of an L3DeviceTask].
 origins: [tasks, 3], offsets in its file of what a task reads, for errors.
 shape: n, height, width, channels.
 bits: 8 or 16 per channel.
-launch: Threads of a block, bytes of a block's shared memory.
+kernels: [launches], the beginning of a kernel's name; its types follow.
+launches: [launches, 5], first task, tasks, blocks, threads of a block, bytes of a
+  block's shared memory.
 max_pixels: The largest height * width of a whole image that is accepted.
 )doc");
 

@@ -79,7 +79,8 @@ Status L3Lane::Mark(CuEvent event) {
 }
 
 Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
-                       CuFunction function, const L3LaneMemory& memory) {
+                       const std::vector<CuFunction>& functions,
+                       const L3LaneMemory& memory) {
   LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
                                     driver_.stream_wait(stream_, free_, 0),
                                     "to wait for the memory"));
@@ -90,35 +91,43 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
                                         layout.size, stream_),
                  "to copy a batch to the GPU"));
   LIQUID_RETURN_IF_ERROR(Mark(copied_));
-  CuAddress results = memory.staging;
   CuAddress output = memory.staging + layout.output;
-  CuAddress tasks = memory.staging + layout.tasks;
   CuAddress bytes = memory.staging + layout.bytes;
   CuAddress pixels = memory.pixels;
-  uint32_t count = static_cast<uint32_t>(batch.tasks.size());
-  void* arguments[] = {&output, &tasks, &count, &bytes, &pixels, &results};
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver_,
-      driver_.launch(function, count, 1, 1, batch.threads, 1, 1,
-                     batch.shared_bytes, stream_, arguments, nullptr),
-      "to launch a kernel"));
+  for (size_t i = 0; i < functions.size(); ++i) {
+    L3DeviceLaunch launch = batch.launches[i];
+    CuAddress results = memory.staging + launch.first * sizeof(uint32_t);
+    CuAddress tasks =
+        memory.staging + layout.tasks + launch.first * sizeof(L3DeviceTask);
+    void* arguments[] = {&output, &tasks,  &launch.count,
+                         &bytes,  &pixels, &results};
+    LIQUID_RETURN_IF_ERROR(CudaStatus(
+        driver_,
+        driver_.launch(functions[i], launch.blocks, 1, 1, launch.threads, 1, 1,
+                       launch.shared_bytes, stream_, arguments, nullptr),
+        "to launch a kernel"));
+  }
   LIQUID_RETURN_IF_ERROR(Mark(decoded_));
-  return CudaStatus(driver_,
-                    driver_.copy_to_host(host_.data(), memory.staging,
-                                         count * sizeof(uint32_t), stream_),
-                    "to copy the results");
+  return CudaStatus(
+      driver_,
+      driver_.copy_to_host(host_.data(), memory.staging,
+                           batch.tasks.size() * sizeof(uint32_t), stream_),
+      "to copy the results");
 }
 
 Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
-                     const L3DeviceOutput& output, const std::string& kernel,
+                     const L3DeviceOutput& output, const std::string& types,
                      const L3LaneMemory& memory, Done done) {
   const CudaDriver& driver = driver_;
   const CuStream stream = stream_;
   const CudaScope scope(driver, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());
-  CuFunction function = nullptr;
-  LIQUID_RETURN_IF_ERROR(
-      FindL3Function(driver, context_, "liquid_l3_" + kernel, &function));
+  std::vector<CuFunction> functions(batch.launches.size());
+  for (size_t i = 0; i < functions.size(); ++i) {
+    LIQUID_RETURN_IF_ERROR(FindL3Function(
+        driver, context_, L3KernelName(batch.launches[i].kind, types),
+        &functions[i]));
+  }
   const L3LaneLayout layout(batch);
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.size));
   uint8_t* const host = host_.data();
@@ -128,7 +137,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
               batch.tasks.size() * sizeof(L3DeviceTask));
   fill(host + layout.bytes);
 
-  Status status = Enqueue(batch, layout, function, memory);
+  Status status = Enqueue(batch, layout, functions, memory);
   if (status.ok()) {
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.

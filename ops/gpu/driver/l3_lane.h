@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "ops/core/status.h"
 #include "ops/gpu/driver/cuda_driver.h"
@@ -58,13 +59,13 @@ class L3Lane {
   // may still use its memory.
   Status WaitFor(CuStream stream);
 
-  // Lays out a batch and starts it: one copy to the device, one launch of
-  // kernel liquid_l3_`kernel`, one copy back. `files` are needed no longer
-  // afterwards; `memory` is the lane's until `done` is called, which happens
-  // once if and only if this is OK. Errors: those of FindL3Function, and of the
-  // driver.
+  // Lays out a batch and starts it: one copy to the device, the batch's
+  // launches, one copy back. `types` are what L3KernelName takes. What `fill`
+  // reads is needed no longer afterwards; `memory` is the lane's until `done`
+  // is called, which happens once if and only if this is OK. Errors: those of
+  // FindL3Function, and of the driver.
   Status Start(const L3DeviceBatch& batch, const Fill& fill,
-               const L3DeviceOutput& output, const std::string& kernel,
+               const L3DeviceOutput& output, const std::string& types,
                const L3LaneMemory& memory, Done done);
 
   // What became of a batch, of what Done was told, and what it took. Internal
@@ -81,13 +82,14 @@ class L3Lane {
       : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
   Status Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
-                 CuFunction function, const L3LaneMemory& memory);
+                 const std::vector<CuFunction>& functions,
+                 const L3LaneMemory& memory);
 
   const CudaDriver& driver_;
   const CuContext context_;
   CuStream stream_ = nullptr;
   CuEvent free_ = nullptr;  // after it, the memory is
-  // Around the copy of a batch, and behind its kernel.
+  // Around the copy of a batch, and behind its kernels.
   CuEvent begun_ = nullptr, copied_ = nullptr, decoded_ = nullptr;
   PinnedMemory host_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "ops/codecs/codec_util.h"
 #include "ops/codecs/l3/device/l3_device.cuh"
@@ -60,22 +61,39 @@ class Planner {
   void Finish() {
     batch_->bytes =
         (batch_->bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
-    uint32_t v1 = 0, v2 = 0;
-    for (const L3DeviceTask& task : batch_->tasks) {
-      if (task.kind == L3TaskKind::kV1) v1 = sizeof(L3SharedV1);
-      const bool compact = task.kind == L3TaskKind::kCompact;
-      if (task.kind != L3TaskKind::kV2 && !compact) continue;
-      const uint32_t skew =
-          static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
-      const auto shared = compact ? L3SharedBytesCompact : L3SharedBytesV2;
-      v2 = std::max(v2, shared(batch_->image.channels, batch_->image.bits,
-                               L3RoundUp(skew + task.size[0])));
+    std::vector<L3DeviceTask> tasks;
+    std::vector<L3DeviceOrigin> origins;
+    for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
+                                  L3TaskKind::kV1, L3TaskKind::kRaw}) {
+      L3DeviceLaunch launch = {kind, static_cast<uint32_t>(tasks.size())};
+      for (size_t i = 0; i < batch_->tasks.size(); ++i) {
+        if (batch_->tasks[i].kind != kind) continue;
+        tasks.push_back(batch_->tasks[i]);
+        origins.push_back(batch_->origins[i]);
+        launch.shared_bytes =
+            std::max(launch.shared_bytes, SharedBytes(batch_->tasks[i]));
+      }
+      launch.count = static_cast<uint32_t>(tasks.size()) - launch.first;
+      launch.blocks = launch.count;
+      launch.threads = kL3Warp * batch_->image.channels;
+      if (launch.count > 0) batch_->launches.push_back(launch);
     }
-    batch_->shared_bytes = std::max(v1, v2);
-    batch_->threads = kL3Warp * batch_->image.channels;
+    batch_->tasks = std::move(tasks);
+    batch_->origins = std::move(origins);
   }
 
  private:
+  // Of shared memory that a block needs for the task.
+  uint32_t SharedBytes(const L3DeviceTask& task) const {
+    if (task.kind == L3TaskKind::kRaw) return 0;
+    if (task.kind == L3TaskKind::kV1) return sizeof(L3SharedV1);
+    const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
+    const auto shared = task.kind == L3TaskKind::kCompact ? L3SharedBytesCompact
+                                                          : L3SharedBytesV2;
+    return shared(batch_->image.channels, batch_->image.bits,
+                  L3RoundUp(skew + task.size[0]));
+  }
+
   // The first file decides the size of all.
   Status CheckSize(const ImageInfo& stored) {
     ImageInfo image = stored;
@@ -296,6 +314,14 @@ void FillL3Device(const std::vector<L3DeviceFile>& files,
   std::memset(out + end.to + end.size, 0, batch.bytes - end.to - end.size);
 }
 
+std::string L3KernelName(L3TaskKind kind, const std::string& types) {
+  const char* name = kind == L3TaskKind::kV2        ? "v2"
+                     : kind == L3TaskKind::kCompact ? "compact"
+                     : kind == L3TaskKind::kV1      ? "v1"
+                                                    : "raw";
+  return "liquid_l3_" + std::string(name) + "_" + types;
+}
+
 std::string NameL3Image(size_t number, int64_t sample) {
   return "image " + std::to_string(number) +
          (sample < 0 ? "" : " (sample " + std::to_string(sample) + ")");
@@ -304,21 +330,26 @@ std::string NameL3Image(size_t number, int64_t sample) {
 Status CheckL3Device(const L3DeviceTask* tasks, const L3DeviceOrigin* origins,
                      const uint32_t* results, size_t count,
                      const std::vector<L3DeviceFile>& files) {
+  // Tasks of one image are in its order, and those of several in the order of
+  // the launches.
+  size_t first = count;
   for (size_t i = 0; i < count; ++i) {
     if (results[i] == 0) continue;
-    const auto error = static_cast<L3DeviceError>(results[i] & 255);
-    const uint32_t channel = std::min(results[i] >> 8, kL3MaxChannels - 1);
-    // Every channel of version 1 lies by itself.
-    const bool apart = tasks[i].kind == L3TaskKind::kV1 && channel < 3;
-    const uint32_t image = tasks[i].image;
-    const int64_t sample = image < files.size() ? files[image].sample : -1;
-    return DataLoss(NameL3Image(image, sample) + ": l3: patch " +
-                    std::to_string(tasks[i].number) + " at offset " +
-                    std::to_string(origins[i].offset[apart ? channel : 0]) +
-                    ", channel " + std::to_string(channel) + ": " +
-                    Describe(error));
+    if (first == count || tasks[i].image < tasks[first].image) first = i;
   }
-  return OkStatus();
+  if (first == count) return OkStatus();
+  const L3DeviceTask& task = tasks[first];
+  const auto error = static_cast<L3DeviceError>(results[first] & 255);
+  const uint32_t channel = std::min(results[first] >> 8, kL3MaxChannels - 1);
+  // Every channel of version 1 lies by itself.
+  const bool apart = task.kind == L3TaskKind::kV1 && channel < 3;
+  const int64_t sample =
+      task.image < files.size() ? files[task.image].sample : -1;
+  return DataLoss(NameL3Image(task.image, sample) + ": l3: patch " +
+                  std::to_string(task.number) + " at offset " +
+                  std::to_string(origins[first].offset[apart ? channel : 0]) +
+                  ", channel " + std::to_string(channel) + ": " +
+                  Describe(error));
 }
 
 }  // namespace liquid

@@ -35,14 +35,23 @@ struct L3DeviceOrigin {
   uint64_t offset[3];
 };
 
+// Tasks [first, first + count) of a batch, which are of one kind: one kernel
+// does them.
+struct L3DeviceLaunch {
+  L3TaskKind kind;
+  uint32_t first, count;
+  uint32_t blocks;
+  uint32_t threads, shared_bytes;  // of a block
+};
+
 struct L3DeviceBatch {
   ImageInfo image;  // of each window, with the channels and bits of all files
   std::vector<L3DeviceCopy> copies;
+  // In the order of the launches, and of one kind in that of the images.
   std::vector<L3DeviceTask> tasks;
   std::vector<L3DeviceOrigin> origins;  // of each task
-  uint64_t bytes = 0;         // of the batch, a multiple of kL3PieceBytes
-  uint32_t shared_bytes = 0;  // of a block's shared memory
-  uint32_t threads = 0;       // of a block
+  std::vector<L3DeviceLaunch> launches;
+  uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
 };
 
 // Plans a batch of at least one file. O(patches of all files). Errors: those of
@@ -61,6 +70,10 @@ void FillL3Device(const std::vector<L3DeviceFile>& files,
 void FillL3Device(const std::vector<L3DeviceFile>& files,
                   const L3DeviceBatch& batch, size_t first, size_t last,
                   uint8_t* out);
+
+// The name of the kernel (l3_device.cu lists them) for a launch of that kind.
+// `types` are those of what is stored and of the batch, such as "u8_f32".
+std::string L3KernelName(L3TaskKind kind, const std::string& types);
 
 // Image `number` of a batch, as errors name it.
 std::string NameL3Image(size_t number, int64_t sample);

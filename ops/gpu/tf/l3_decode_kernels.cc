@@ -164,8 +164,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
                                     image.channels, output.mean));
     TF_RETURN_IF_ERROR(ReadChannels(context->input(4), "std", true,
                                     image.channels, output.std));
-    std::string kernel;
-    TF_RETURN_IF_ERROR(FindKernel(image, &kernel));
+    std::string types;
+    TF_RETURN_IF_ERROR(FindTypes(image, &types));
     const int64_t n = static_cast<int64_t>(work->files.size());
     work->shape =
         planar_ ? TensorShape({n, image.channels, image.height, image.width})
@@ -188,7 +188,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
                            });
     };
     const Status started = slot.lane->Start(
-        batch, fill, output, kernel, memory,
+        batch, fill, output, types, memory,
         [this, context, work, workers, done](CuResult result) {
           // What follows may call the driver, which its own thread must not.
           workers->Schedule([this, context, work, result, done] {
@@ -202,7 +202,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     return ToTf(started);
   }
 
-  absl::Status FindKernel(const ImageInfo& image, std::string* name) const {
+  absl::Status FindTypes(const ImageInfo& image, std::string* types) const {
     const DataType stored =
         image.bits == 16 ? tensorflow::DT_UINT16 : tensorflow::DT_UINT8;
     const bool is_float =
@@ -213,7 +213,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
           ") must be float, bfloat16 or the stored " +
           tensorflow::DataTypeString(stored));
     }
-    *name = std::string(KernelType(stored)) + "_" + KernelType(type_);
+    *types = std::string(KernelType(stored)) + "_" + KernelType(type_);
     return absl::OkStatus();
   }
 

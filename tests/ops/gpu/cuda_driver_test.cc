@@ -87,12 +87,12 @@ TEST_F(CudaDriverTest, KernelsNeedADeviceThatTakesThem) {
   CuFunction function = nullptr;
   Set("capability", 70);
   Status status =
-      FindL3Function(*driver_, context, "liquid_l3_u8_u8", &function);
+      FindL3Function(*driver_, context, "liquid_l3_v2_u8_u8", &function);
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_TRUE(Contains(status, "compute capability 7.0, and must have 7.5"));
   Set("capability", 75);
   Set("module", 200);
-  status = FindL3Function(*driver_, context, "liquid_l3_u8_u8", &function);
+  status = FindL3Function(*driver_, context, "liquid_l3_v2_u8_u8", &function);
   // Where the library carries source, NVRTC comes first, and may be missing.
   EXPECT_TRUE(
       (status.code() == StatusCode::kInternal &&

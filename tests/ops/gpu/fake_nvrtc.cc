@@ -21,9 +21,10 @@ FAKE_API int nvrtcCreateProgram(Program** program, const char* source,
                                 const char* /*name*/, int /*headers*/,
                                 const char* const* /*sources*/,
                                 const char* const* /*names*/) {
-  *program = new Program{std::strcmp(source, "sound") == 0 ||
-                             std::strstr(source, "liquid_l3_u8_u8") != nullptr,
-                         "made "};
+  *program = new Program{
+      std::strcmp(source, "sound") == 0 ||
+          std::strstr(source, "LIQUID_L3_KERNELS(v2, kV2, u8") != nullptr,
+      "made "};
   return 0;
 }
 FAKE_API int nvrtcCompileProgram(Program* program, int count,

@@ -135,6 +135,22 @@ class HostMemory {
   size_t size_;
 };
 
+// Does `count` tasks of that kind, one after the other.
+template <L3TaskKind kKind, typename Sample, typename Out,
+          typename Variant = L3FastV1>
+void DoTasksOnHost(const L3DeviceOutput& output, const L3DeviceTask* tasks,
+                   uint32_t count, const uint8_t* bytes, Out* pixels,
+                   uint32_t* results, uint32_t threads, uint32_t shared_bytes,
+                   HostOrder order) {
+  HostBlock block(threads, order);
+  // One block does every task: what it leaves behind must not matter.
+  const HostMemory memory(shared_bytes);
+  for (uint32_t i = 0; i < count; ++i) {
+    L3DoTask<kKind, Sample, Out, Variant>(block, tasks[i], bytes, output,
+                                          pixels, memory.data(), &results[i]);
+  }
+}
+
 // Does all tasks of a batch. `pixels` takes them, at any address that suits
 // Out.
 template <typename Sample, typename Out, typename Variant = L3FastV1>
@@ -142,12 +158,27 @@ std::vector<uint32_t> DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
                                const L3DeviceOutput& output, Out* pixels,
                                HostOrder order = HostOrder::kForward) {
   std::vector<uint32_t> results(batch.tasks.size(), 0xFFFFFFFF);
-  HostBlock block(batch.threads, order);
-  // One block does every task: what it leaves behind must not matter.
-  const HostMemory memory(batch.shared_bytes);
-  for (size_t i = 0; i < batch.tasks.size(); ++i) {
-    L3DoTask<Sample, Out, Variant>(block, batch.tasks[i], bytes, output, pixels,
-                                   memory.data(), &results[i]);
+  for (const L3DeviceLaunch& launch : batch.launches) {
+    const auto run = [&](auto kernel) {
+      kernel(output, &batch.tasks[launch.first], launch.count, bytes, pixels,
+             &results[launch.first], launch.threads, launch.shared_bytes,
+             order);
+    };
+    switch (launch.kind) {
+      case L3TaskKind::kV2:
+        run(DoTasksOnHost<L3TaskKind::kV2, Sample, Out>);
+        break;
+      case L3TaskKind::kCompact:
+        run(DoTasksOnHost<L3TaskKind::kCompact, Sample, Out>);
+        break;
+      case L3TaskKind::kV1:
+        if constexpr (sizeof(Sample) == 1) {
+          run(DoTasksOnHost<L3TaskKind::kV1, Sample, Out, Variant>);
+        }
+        break;
+      case L3TaskKind::kRaw:
+        run(DoTasksOnHost<L3TaskKind::kRaw, Sample, Out>);
+    }
   }
   return results;
 }

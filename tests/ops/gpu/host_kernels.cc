@@ -7,38 +7,47 @@
 namespace liquid {
 namespace {
 
-template <typename Sample, typename Out, typename Variant>
+template <L3TaskKind kKind, typename Sample, typename Out,
+          typename Variant = L3FastV1>
 void Run(const L3DeviceOutput* output, const L3DeviceTask* tasks,
          uint32_t count, const uint8_t* bytes, void* pixels, uint32_t* results,
          uint32_t threads, uint32_t shared_bytes) {
-  HostBlock block(threads, HostOrder::kForward);
-  const HostMemory memory(shared_bytes);
-  for (uint32_t i = 0; i < count; ++i) {
-    L3DoTask<Sample, Out, Variant>(block, tasks[i], bytes, *output,
-                                   static_cast<Out*>(pixels), memory.data(),
-                                   &results[i]);
-  }
+  DoTasksOnHost<kKind, Sample, Out, Variant>(
+      *output, tasks, count, bytes, static_cast<Out*>(pixels), results, threads,
+      shared_bytes, HostOrder::kForward);
 }
 
-using Kernel = decltype(&Run<uint8_t, uint8_t, L3FastV1>);
+using Kernel = decltype(&Run<L3TaskKind::kV2, uint8_t, uint8_t>);
 
 struct Named {
   const char* name;
   Kernel kernel;
 };
 
+#define LIQUID_KERNELS(name, kind, stored, Sample) \
+  {"liquid_l3_" name "_" stored "_" stored,        \
+   Run<L3TaskKind::kind, Sample, Sample>},         \
+      {"liquid_l3_" name "_" stored "_f32",        \
+       Run<L3TaskKind::kind, Sample, float>},      \
+  {                                                \
+    "liquid_l3_" name "_" stored "_bf16",          \
+        Run<L3TaskKind::kind, Sample, L3BFloat16>  \
+  }
+
 const Named kKernels[] = {
-    {"liquid_l3_u8_u8", Run<uint8_t, uint8_t, L3FastV1>},
-    {"liquid_l3_u8_f32", Run<uint8_t, float, L3FastV1>},
-    {"liquid_l3_u8_bf16", Run<uint8_t, L3BFloat16, L3FastV1>},
-    {"liquid_l3_u16_u16", Run<uint16_t, uint16_t, L3FastV1>},
-    {"liquid_l3_u16_f32", Run<uint16_t, float, L3FastV1>},
-    {"liquid_l3_u16_bf16", Run<uint16_t, L3BFloat16, L3FastV1>},
-    {"liquid_l3_u8_u8_sequential",
-     Run<uint8_t, uint8_t, L3VariantV1<false, false>>},
-    {"liquid_l3_u8_u8_unpack", Run<uint8_t, uint8_t, L3VariantV1<true, false>>},
-    {"liquid_l3_u8_u8_predict",
-     Run<uint8_t, uint8_t, L3VariantV1<false, true>>},
+    LIQUID_KERNELS("v2", kV2, "u8", uint8_t),
+    LIQUID_KERNELS("v2", kV2, "u16", uint16_t),
+    LIQUID_KERNELS("compact", kCompact, "u8", uint8_t),
+    LIQUID_KERNELS("compact", kCompact, "u16", uint16_t),
+    LIQUID_KERNELS("v1", kV1, "u8", uint8_t),
+    LIQUID_KERNELS("raw", kRaw, "u8", uint8_t),
+    LIQUID_KERNELS("raw", kRaw, "u16", uint16_t),
+    {"liquid_l3_v1_u8_u8_sequential",
+     Run<L3TaskKind::kV1, uint8_t, uint8_t, L3VariantV1<false, false>>},
+    {"liquid_l3_v1_u8_u8_unpack",
+     Run<L3TaskKind::kV1, uint8_t, uint8_t, L3VariantV1<true, false>>},
+    {"liquid_l3_v1_u8_u8_predict",
+     Run<L3TaskKind::kV1, uint8_t, uint8_t, L3VariantV1<false, true>>},
 };
 
 }  // namespace

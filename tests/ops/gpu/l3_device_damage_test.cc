@@ -265,6 +265,33 @@ TEST(L3DeviceErrorTest, NamesImagePatchAndOffset) {
   EXPECT_NE(status.message().find("CRC"), std::string::npos);
 }
 
+// Kernels do the images of a mixed batch out of their order.
+TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
+  const ImageInfo info = Info(70, 130, 3);
+  const Bytes pixels = MakePixels(info, 4);
+  std::string files[] = {
+      EncodeAsL3(L3Version::kV1, 64, info, pixels),
+      EncodeAsL3(L3Version::kV2, 0, info, pixels, L3Profile::kCompact),
+      EncodeAsL3(L3Version::kV2, 0, info, pixels)};
+  for (std::string* file : {&files[1], &files[2]}) {
+    file->back() = static_cast<char>(file->back() ^ 1);
+  }
+  std::vector<L3DeviceFile> batch_files;
+  for (const std::string& file : files) batch_files.push_back({SpanIn(file)});
+  L3DeviceBatch batch;
+  ASSERT_TRUE(PlanL3Device(batch_files, DecodeLimits(), &batch).ok());
+  ASSERT_EQ(batch.launches.size(), 3u);
+  const HostMemory bytes(batch.bytes);
+  FillL3Device(batch_files, batch, bytes.data());
+  Bytes out(3 * info.PixelBytes());
+  const std::vector<uint32_t> results = DoOnHost<uint8_t, uint8_t>(
+      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}}, out.data());
+  const Status status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
+                                      results.data(), results.size());
+  EXPECT_NE(status.message().find("image 1: l3: patch 5"), std::string::npos)
+      << status.message();
+}
+
 // A row of version 1 that is said to be wider than 8 bits, and one that ends
 // early.
 TEST(L3DeviceErrorTest, RowsOfVersion1) {

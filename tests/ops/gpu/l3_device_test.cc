@@ -132,7 +132,9 @@ void DecodeAndCheck(const RandomBatch& random, bool planar, HostOrder order,
   const Status planned = PlanL3Device(random.Files(), DecodeLimits(), &batch);
   ASSERT_TRUE(planned.ok()) << planned.message();
   // A kernel gets no more without asking for it.
-  ASSERT_LE(batch.shared_bytes, 48u * 1024);
+  for (const L3DeviceLaunch& launch : batch.launches) {
+    ASSERT_LE(launch.shared_bytes, 48u * 1024);
+  }
   const HostMemory bytes(batch.bytes);
   FillL3Device(random.Files(), batch, bytes.data());
   const ImageInfo& image = batch.image;

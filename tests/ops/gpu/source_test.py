@@ -10,16 +10,18 @@ from absl.testing import absltest
 _SOURCE = (
   pathlib.Path(os.path.abspath(__file__)).parents[3] / "ops/gpu/liquid_l3_module.cu"
 )
-_KERNELS = ("u8_u8", "u8_f32", "u8_bf16", "u16_u16", "u16_f32", "u16_bf16")
-_STEPS = ("u8_u8_sequential", "u8_u8_unpack", "u8_u8_predict")
+_KINDS = ("v2", "compact", "v1", "raw")
+_STEPS = ("sequential", "unpack", "predict")
 
 
 class SourceTest(absltest.TestCase):
   def test_is_in_one_piece(self):
     text = _SOURCE.read_text()
     self.assertEmpty(re.findall(r'^\s*#\s*include\s+"', text, re.MULTILINE))
-    for kernel in (*_KERNELS, *_STEPS):
-      self.assertIn(f"liquid_l3_{kernel},", text)
+    for kind in _KINDS:
+      self.assertIn(f"LIQUID_L3_KERNELS({kind}, ", text)
+    for step in _STEPS:
+      self.assertIn(f"LIQUID_L3_KERNEL(v1_u8_u8_{step}, ", text)
 
   def test_the_compiler_of_run_time_takes_it(self):
     # ptx_test compiles it whole.

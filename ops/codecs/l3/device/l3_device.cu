@@ -1,35 +1,45 @@
 // The kernels that a program finds by name:
 //
-//   liquid_l3_SAMPLE_OUT          SAMPLE u8, u16; OUT the same, f32 or bf16
-//   liquid_l3_u8_u8_sequential, _unpack, _predict
+//   liquid_l3_KIND_SAMPLE_OUT     KIND v2, compact, v1 or raw; SAMPLE u8, and
+//                                 but for v1 u16; OUT the same, f32 or bf16
+//   liquid_l3_v1_u8_u8_sequential, _unpack, _predict
 //                                 the steps of the paper's ablation: version 1
 //                                 with nothing, only unpacking or only
 //                                 prediction in parallel along a row
 //
-// Any number of blocks does all tasks; as many as tasks is fastest.
+// Any number of blocks does all tasks, which are of the kernel's kind; as many
+// as tasks is fastest. A kind has a kernel of its own, so that none takes the
+// registers of another.
 #include "ops/codecs/l3/device/l3_device.cuh"
 
 // At most a warp for each of four channels; and few registers, for many blocks.
-#define LIQUID_L3_KERNEL(name, sample, out, variant)                           \
-  extern "C" __global__ void __launch_bounds__(128, 8) name(                   \
+#define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                     \
+  extern "C" __global__ void __launch_bounds__(128, 8) liquid_l3_##name(       \
       const liquid::L3DeviceOutput* output, const liquid::L3DeviceTask* tasks, \
       uint32_t count, const uint8_t* bytes, void* pixels, uint32_t* results) { \
-    liquid::L3DoTasks<sample, out, variant>(output, tasks, count, bytes,       \
-                                            pixels, results);                  \
+    liquid::L3DoTasks<liquid::L3TaskKind::kind, sample, out, variant>(         \
+        output, tasks, count, bytes, pixels, results);                         \
   }
+
+#define LIQUID_L3_KERNELS(name, kind, stored, sample)                        \
+  LIQUID_L3_KERNEL(name##_##stored##_##stored, kind, sample, sample,         \
+                   liquid::L3FastV1)                                         \
+  LIQUID_L3_KERNEL(name##_##stored##_f32, kind, sample, float,               \
+                   liquid::L3FastV1)                                         \
+  LIQUID_L3_KERNEL(name##_##stored##_bf16, kind, sample, liquid::L3BFloat16, \
+                   liquid::L3FastV1)
 
 using L3Sequential = liquid::L3VariantV1<false, false>;
 using L3UnpacksOnly = liquid::L3VariantV1<true, false>;
 using L3PredictsOnly = liquid::L3VariantV1<false, true>;
 
-LIQUID_L3_KERNEL(liquid_l3_u8_u8, uint8_t, uint8_t, liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u8_f32, uint8_t, float, liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u8_bf16, uint8_t, liquid::L3BFloat16,
-                 liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u16_u16, uint16_t, uint16_t, liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u16_f32, uint16_t, float, liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u16_bf16, uint16_t, liquid::L3BFloat16,
-                 liquid::L3FastV1)
-LIQUID_L3_KERNEL(liquid_l3_u8_u8_sequential, uint8_t, uint8_t, L3Sequential)
-LIQUID_L3_KERNEL(liquid_l3_u8_u8_unpack, uint8_t, uint8_t, L3UnpacksOnly)
-LIQUID_L3_KERNEL(liquid_l3_u8_u8_predict, uint8_t, uint8_t, L3PredictsOnly)
+LIQUID_L3_KERNELS(v2, kV2, u8, uint8_t)
+LIQUID_L3_KERNELS(v2, kV2, u16, uint16_t)
+LIQUID_L3_KERNELS(compact, kCompact, u8, uint8_t)
+LIQUID_L3_KERNELS(compact, kCompact, u16, uint16_t)
+LIQUID_L3_KERNELS(v1, kV1, u8, uint8_t)
+LIQUID_L3_KERNELS(raw, kRaw, u8, uint8_t)
+LIQUID_L3_KERNELS(raw, kRaw, u16, uint16_t)
+LIQUID_L3_KERNEL(v1_u8_u8_sequential, kV1, uint8_t, uint8_t, L3Sequential)
+LIQUID_L3_KERNEL(v1_u8_u8_unpack, kV1, uint8_t, uint8_t, L3UnpacksOnly)
+LIQUID_L3_KERNEL(v1_u8_u8_predict, kV1, uint8_t, uint8_t, L3PredictsOnly)

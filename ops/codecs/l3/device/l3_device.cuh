@@ -1,7 +1,7 @@
-// L3 on a device: tasks of a batch, one block of threads each.
+// L3 on a device: tasks of one kind, one block of threads each.
 //
 // `memory` is a block's shared memory: a multiple of 16, and as many bytes as
-// L3SharedBytes says. `bytes` begins at a multiple of 16, and may be read to
+// the launch says. `bytes` begins at a multiple of 16, and may be read to
 // the next one after its end. A block has a warp for each channel of the batch.
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_CUH_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_CUH_
@@ -14,24 +14,22 @@ namespace liquid {
 
 using L3FastV1 = L3VariantV1<true, true>;
 
-// Does one task. Sample is the type of what is stored, Out that of the batch:
-// Sample, float or L3BFloat16.
-template <typename Sample, typename Out, typename Variant, typename Block>
+// Does one task of that kind. Sample is the type of what is stored, Out that of
+// the batch: Sample, float or L3BFloat16.
+template <L3TaskKind kKind, typename Sample, typename Out, typename Variant,
+          typename Block>
 LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
                             const uint8_t* bytes, const L3DeviceOutput& output,
                             Out* pixels, uint8_t* memory, uint32_t* result) {
   const L3Lines<Out> lines(task, output, pixels);
   uint32_t found = 0;
-  if (task.kind == L3TaskKind::kV2) {
+  if constexpr (kKind == L3TaskKind::kV2) {
     found = L3DecodeTaskV2<Sample>(block, task, bytes, output, lines, memory);
-  } else if (task.kind == L3TaskKind::kCompact) {
+  } else if constexpr (kKind == L3TaskKind::kCompact) {
     found =
         L3DecodeTaskCompact<Sample>(block, task, bytes, output, lines, memory);
-  } else if (task.kind == L3TaskKind::kV1) {
-    if constexpr (sizeof(Sample) == 1) {
-      found =
-          L3DecodeTaskV1<Variant>(block, task, bytes, output, lines, memory);
-    }
+  } else if constexpr (kKind == L3TaskKind::kV1) {
+    found = L3DecodeTaskV1<Variant>(block, task, bytes, output, lines, memory);
   } else {
     const L3SourceRows<Sample> source = {bytes + task.begin[0], task.size[0],
                                          output.channels};
@@ -46,7 +44,7 @@ LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
 
 #if defined(__CUDACC__)
 
-template <typename Sample, typename Out, typename Variant>
+template <L3TaskKind kKind, typename Sample, typename Out, typename Variant>
 __device__ void L3DoTasks(const L3DeviceOutput* __restrict__ output,
                           const L3DeviceTask* __restrict__ tasks,
                           uint32_t count, const uint8_t* __restrict__ bytes,
@@ -57,7 +55,7 @@ __device__ void L3DoTasks(const L3DeviceOutput* __restrict__ output,
   for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     // In registers, which no store can be taken to change.
     const L3DeviceTask task = tasks[i];
-    L3DoTask<Sample, Out, Variant>(
+    L3DoTask<kKind, Sample, Out, Variant>(
         block, task, bytes, *output, static_cast<Out*>(pixels),
         reinterpret_cast<uint8_t*>(liquid_l3_memory), &results[i]);
   }
