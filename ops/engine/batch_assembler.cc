@@ -282,6 +282,7 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
     output->records.reserve(batch->slots.size());
     for (const Slot& slot : batch->slots) {
       output->records.push_back(slot.shared_record());
+      output->plans.push_back(slot.plan);
     }
     return OkStatus();
   }

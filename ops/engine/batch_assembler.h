@@ -59,6 +59,7 @@ struct Output {
   Array numbers;                   // of other types than these
   std::vector<Text> texts;         // of kString, in the order of the shape
   std::vector<RecordPtr> records;  // of kRecords, in the order of the samples
+  std::vector<SamplePlan> plans;   // what is to become of their images
 };
 
 bool IsBad(const Slot& slot);

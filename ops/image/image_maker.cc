@@ -15,25 +15,6 @@
 namespace liquid {
 namespace {
 
-// What lies of the resized image in the part that comes out, in pixels of the
-// resized image; empty where all of it is padding.
-Window ContentOf(const SamplePlan& plan) {
-  const auto inside = [](uint32_t at, uint32_t size, uint32_t part_at,
-                         uint32_t part_size, uint32_t* from, uint32_t* length) {
-    const uint32_t begin = std::max(at, part_at);
-    const uint32_t end = std::min(at + size, part_at + part_size);
-    *from = begin - at;
-    *length = end > begin ? end - begin : 0;
-  };
-  Window content;
-  inside(plan.top, plan.height, plan.part.y, plan.part.height, &content.y,
-         &content.height);
-  inside(plan.left, plan.width, plan.part.x, plan.part.width, &content.x,
-         &content.width);
-  if (content.height == 0 || content.width == 0) content = Window();
-  return content;
-}
-
 uint32_t Quotient(uint32_t side, uint32_t draft) {
   return (side - 1) / draft + 1;
 }
@@ -207,7 +188,7 @@ uint32_t ImageMaker::DraftOf(const SamplePlan& plan,
 
 Window ImageMaker::NeededOf(const SamplePlan& plan, const ImageInfo& info,
                             uint32_t draft) const {
-  const Window content = ContentOf(plan);
+  const Window content = plan.Content();
   if (content.height == 0) return Window();
   const Window window = Drafted(plan.window, draft);
   Window needed = content;
@@ -256,7 +237,7 @@ template <typename T>
 Status ImageMaker::MakeOf(const SamplePlan& plan, StoredImage* image,
                           MakerScratch* scratch, uint8_t* out) const {
   const size_t channels = finisher_.spec().channels;
-  const Window content = ContentOf(plan);
+  const Window content = plan.Content();
   uint8_t* canvas = nullptr;
   if (Changes(plan)) {
     const size_t bytes =
@@ -269,16 +250,9 @@ Status ImageMaker::MakeOf(const SamplePlan& plan, StoredImage* image,
   Window needed = content;
   const bool resample = plan.resized() && content.height > 0;
   if (resample) {
-    ResampleSpec spec;
-    spec.in_height = window.height;
-    spec.in_width = window.width;
-    spec.out_height = plan.height;
-    spec.out_width = plan.width;
-    spec.interpolation =
-        mask_ ? Interpolation::kNearest : recipe_.resize.interpolation;
-    spec.antialias = recipe_.resize.antialias;
-    spec.part = content;
-    spec.bits = 8 * sizeof(T);
+    ResampleSpec spec =
+        ResizeOf(recipe_.resize, plan, window, content, 8 * sizeof(T));
+    if (mask_) spec.interpolation = Interpolation::kNearest;
     LIQUID_RETURN_IF_ERROR(scratch->resampler.Reset(spec));
     needed = scratch->resampler.needed();
   }

@@ -1,5 +1,6 @@
 #include "ops/image/recipe.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -47,6 +48,36 @@ Operation OperationOf(OperationKind kind, double amount) {
 }
 
 }  // namespace
+
+Window SamplePlan::Content() const {
+  const auto inside = [](uint32_t at, uint32_t size, uint32_t part_at,
+                         uint32_t part_size, uint32_t* from, uint32_t* length) {
+    const uint32_t begin = std::max(at, part_at);
+    const uint32_t end = std::min(at + size, part_at + part_size);
+    *from = begin - at;
+    *length = end > begin ? end - begin : 0;
+  };
+  Window content;
+  inside(top, height, part.y, part.height, &content.y, &content.height);
+  inside(left, width, part.x, part.width, &content.x, &content.width);
+  if (content.height == 0 || content.width == 0) content = Window();
+  return content;
+}
+
+ResampleSpec ResizeOf(const ResizeStep& resize, const SamplePlan& plan,
+                      const Window& window, const Window& content,
+                      uint32_t bits) {
+  ResampleSpec spec;
+  spec.in_height = window.height;
+  spec.in_width = window.width;
+  spec.out_height = plan.height;
+  spec.out_width = plan.width;
+  spec.interpolation = resize.interpolation;
+  spec.antialias = resize.antialias;
+  spec.part = content;
+  spec.bits = bits;
+  return spec;
+}
 
 Affine SamplePlan::Map(uint32_t stored_height, uint32_t stored_width) const {
   Affine map = OrientMap(orientation, stored_height, stored_width);

@@ -108,10 +108,19 @@ struct SamplePlan {
   bool padded() const {
     return canvas_height != height || canvas_width != width;
   }
+  // What lies of the resized image in the part that comes out, in pixels of the
+  // resized image; empty where all of it is padding.
+  Window Content() const;
   // From places in the stored image to places in what comes out, but for what
   // a policy moves.
   Affine Map(uint32_t stored_height, uint32_t stored_width) const;
 };
+
+// The resize of a window, or of its draft, to what a plan says, of which
+// `content` comes out.
+ResampleSpec ResizeOf(const ResizeStep& resize, const SamplePlan& plan,
+                      const Window& window, const Window& content,
+                      uint32_t bits);
 
 // Plans draw `draw` of `epoch` of an image of that size and orientation, whose
 // sides are at least 1. Errors: InvalidArgument where a crop does not fit into

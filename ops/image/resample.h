@@ -59,6 +59,22 @@ class Resampler {
   // reads.
   const Window& needed() const { return needed_; }
 
+  // What Run computes with, for whoever computes it elsewhere; until the next
+  // Reset. Filters, taps between two pixels, or single ones have numbers, as
+  // the specification asks for.
+  struct Weights {
+    bool same_height, same_width;  // these have no filter
+    bool rows_first;  // a column of the result's height comes of each column
+    const FilterTaps &rows, &columns;
+    const std::vector<LerpTap>&lerp_rows, &lerp_columns;
+    const std::vector<uint32_t>&nearest_rows, &nearest_columns;
+  };
+  Weights weights() const {
+    return {same_height_,  same_width_,   rows_first_,
+            rows_,         columns_,      lerp_rows_,
+            lerp_columns_, nearest_rows_, nearest_columns_};
+  }
+
   // Computes the part, to the bit as in the whole result, and gives its rows to
   // `writer`. `in` has the pixels of needed(), its rows `in_stride` values of T
   // apart; what lies between rows may be read, but changes nothing. `channels`

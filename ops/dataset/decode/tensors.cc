@@ -117,7 +117,7 @@ std::vector<tensorflow::Tensor> ToTensors(std::vector<Output> outputs) {
     if (output.dtype == DType::kRecords) {
       tensors.emplace_back(tensorflow::DT_VARIANT, tensorflow::TensorShape());
       tensors.back().scalar<tensorflow::Variant>()() =
-          BatchRecords{std::move(output.records)};
+          BatchRecords{std::move(output.records), std::move(output.plans)};
       continue;
     }
     if (output.dtype != DType::kString) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/image/recipe.h"
 #include "ops/reader/record.h"
 #include "tensorflow/core/framework/variant_tensor_data.h"
 
@@ -15,6 +16,7 @@ namespace liquid {
 // stay where they were read to.
 struct BatchRecords {
   std::vector<RecordPtr> records;  // of the samples, in their order
+  std::vector<SamplePlan> plans;   // what is to become of their images
 
   std::string TypeName() const { return "liquid::BatchRecords"; }
   std::string DebugString() const { return TypeName(); }

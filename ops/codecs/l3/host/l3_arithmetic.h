@@ -8,6 +8,8 @@
 using size_t = decltype(sizeof(0));
 using int8_t = signed char;
 using int16_t = short;
+using int32_t = int;
+using int64_t = long long;
 using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;

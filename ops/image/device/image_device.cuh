@@ -1,0 +1,403 @@
+// Recipes on a device: from decoded images in scratch memory to the batch.
+//
+// A block of threads makes a tile: it resizes what lies there, in two passes
+// with the fixed weights and the roundings of ops/image/resample.h, and puts it
+// where mirroring says, in the type and layout of the batch. A sum over more
+// taps than shared memory holds goes on from one piece of them to the next.
+#ifndef LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_
+#define LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_
+
+#include "ops/codecs/l3/device/l3_device_store.cuh"
+#include "ops/image/device/image_device.h"
+
+namespace liquid {
+
+// A product and a sum, each rounded: no compiler makes one operation of them.
+LIQUID_DEVICE inline float ImageProduct(float a, float b) {
+#if defined(__CUDACC__)
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+LIQUID_DEVICE inline float ImageSum(float a, float b) {
+#if defined(__CUDACC__)
+  return __fadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+LIQUID_DEVICE inline double ImageProduct(double a, double b) {
+#if defined(__CUDACC__)
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+LIQUID_DEVICE inline double ImageSum(double a, double b) {
+#if defined(__CUDACC__)
+  return __dadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
+// A float of 16 bits.
+struct ImageHalf {
+  uint16_t bits;
+};
+
+// Rounds to the nearest, ties to even, as ops/image/finish.h; no value here is
+// a NaN.
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
+                                   ImageHalf* out) {
+  float value;
+  L3Finish(sample, mean, std, &value);
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7FFFFFFF;
+  uint32_t half;
+  if (size >= 0x477FF000) {  // rounds to 2^16 and more
+    half = 0x7C00;
+  } else if (size < 0x38800000) {  // below 2^-14: a multiple of 2^-24
+    // The sum's last bit is 2^-24, and the addition rounds to even.
+    float small;
+    memcpy(&small, &size, sizeof(small));
+    small = ImageSum(small, 0.5f);
+    memcpy(&half, &small, sizeof(half));
+    half -= 0x3F000000;
+  } else {
+    half = (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13;
+  }
+  out->bits = static_cast<uint16_t>(sign | half);
+}
+
+// Weighted sums of samples of 8 bits, and what they are rounded to in between.
+template <typename Sample>
+struct ImageSums {
+  using Sum = int32_t;
+  using Between = uint8_t;
+  using Weight = int32_t;
+  static constexpr Sum kZero = 1 << 21;  // a half
+  LIQUID_DEVICE static Sum Add(Sum sum, uint32_t sample, Weight weight) {
+    return sum + static_cast<int32_t>(sample) * weight;
+  }
+  LIQUID_DEVICE static Between Round(Sum sum) { return Last(sum); }
+  LIQUID_DEVICE static uint8_t Last(Sum sum) {
+    const int32_t whole = sum >> 22;
+    return static_cast<uint8_t>(whole < 0 ? 0 : whole > 255 ? 255 : whole);
+  }
+  // A colour times its opacity, and back.
+  LIQUID_DEVICE static uint32_t Weigh(uint32_t colour, uint32_t opacity) {
+    const uint32_t product = colour * opacity + 128;
+    return (product + (product >> 8)) >> 8;
+  }
+  LIQUID_DEVICE static uint8_t Last(Sum colour, Sum opacity) {
+    const uint32_t value = Last(colour), alpha = Last(opacity);
+    if (alpha == 0 || alpha == 255) return static_cast<uint8_t>(value);
+    const uint32_t whole = value * 255 / alpha;
+    return static_cast<uint8_t>(whole > 255 ? 255 : whole);
+  }
+};
+
+// Of 16 bits, which are rounded at the end alone.
+template <>
+struct ImageSums<uint16_t> {
+  using Sum = double;
+  using Between = double;
+  using Weight = double;
+  static constexpr Sum kZero = 0;
+  LIQUID_DEVICE static Sum Add(Sum sum, double sample, Weight weight) {
+    return ImageSum(sum, ImageProduct(sample, weight));
+  }
+  LIQUID_DEVICE static Between Round(Sum sum) { return sum; }
+  LIQUID_DEVICE static uint16_t Last(Sum sum) {
+    const double least = sum < 0.0 ? 0.0 : sum;
+    const double most = least > 65535.0 ? 65535.0 : least;
+    return static_cast<uint16_t>(static_cast<int32_t>(ImageSum(most, 0.5)));
+  }
+  LIQUID_DEVICE static double Weigh(double colour, double opacity) {
+    return ImageProduct(colour, opacity);
+  }
+  LIQUID_DEVICE static uint16_t Last(Sum colour, Sum opacity) {
+    return opacity < 0.5 ? 0 : Last(colour / opacity);
+  }
+};
+
+// The pixel that value `i` of a row is of.
+LIQUID_DEVICE inline uint32_t ImagePixelOf(uint32_t i, uint32_t channels) {
+  if (channels == 3) return i / 3;
+  return channels == 1 ? i : i >> (channels / 2);
+}
+
+// One axis of a resize by a filter.
+template <typename Weight>
+struct ImageTaps {
+  const uint32_t* first;
+  const Weight* weights;
+  uint32_t count, taps, size;
+
+  LIQUID_DEVICE ImageTaps(const ImageDeviceAxis& axis, const uint32_t* tables)
+      : first(tables + axis.table),
+        count(axis.count),
+        taps(axis.taps),
+        size(axis.size) {
+    const uint32_t rounded = sizeof(Weight) == 8 ? count + count % 2 : count;
+    weights = reinterpret_cast<const Weight*>(first + rounded);
+  }
+  // What lies past the end of the image weighs nothing.
+  LIQUID_DEVICE uint32_t End(uint32_t i) const {
+    return first[i] + taps < size ? first[i] + taps : size;
+  }
+};
+
+// Where the content of a tile lies, in pixels of the content.
+struct ImagePart {
+  uint32_t y, x, rows, columns;
+};
+
+// Calls f(row, i) of the block's threads for all of `rows` x `values`.
+template <typename Block, typename F>
+LIQUID_DEVICE void ImageEach(Block& block, uint32_t rows, uint32_t values,
+                             F f) {
+  block.EachThread([&](uint32_t thread) {
+    for (uint32_t row = thread / kL3Warp; row < rows;
+         row += block.Threads() / kL3Warp) {
+      for (uint32_t i = thread % kL3Warp; i < values; i += kL3Warp) f(row, i);
+    }
+  });
+}
+
+// Leaves in `sums` those of the second pass, a row of the tile after another,
+// kImageTileColumns pixels apart.
+template <typename Sample, typename Block, typename Sums = ImageSums<Sample>>
+LIQUID_DEVICE void ImageFilter(Block& block, const ImageDeviceSample& sample,
+                               const ImagePart& part, uint32_t channels,
+                               const uint32_t* tables, const Sample* source,
+                               typename Sums::Sum* sums,
+                               typename Sums::Between* between) {
+  using Sum = typename Sums::Sum;
+  using Taps = ImageTaps<typename Sums::Weight>;
+  const Taps rows(sample.rows, tables), columns(sample.columns, tables);
+  const uint32_t pitch = kImageTileColumns * channels;
+  const int64_t down = sample.down * channels;
+  const int64_t across = sample.across * channels;
+  // From a colour to its opacity, where it has one.
+  const auto opacity = [=](uint32_t c) {
+    return channels % 2 == 0 ? channels - 1 - c : 0;
+  };
+  const auto add_source = [&](const Taps& taps, uint32_t i, uint32_t c,
+                              const Sample* values, int64_t step) {
+    const uint32_t alpha = opacity(c);
+    const auto* weight = taps.weights + i;
+    Sum sum = Sums::kZero;
+    values += c;
+    for (uint32_t t = taps.first[i], end = taps.End(i); t < end;
+         ++t, values += step, weight += taps.count) {
+      sum = alpha == 0
+                ? Sums::Add(sum, *values, *weight)
+                : Sums::Add(sum, Sums::Weigh(*values, values[alpha]), *weight);
+    }
+    return Sums::Round(sum);
+  };
+  // Of pixels [from, end) of one axis a sum's part, each `step` apart.
+  const auto add = [](Sum sum, const Taps& taps, uint32_t i, uint32_t from,
+                      uint32_t end, const auto* values, int64_t step) {
+    const uint32_t first = taps.first[i];
+    const auto* weight = taps.weights + (from - first) * taps.count + i;
+    for (; from < end; ++from, values += step, weight += taps.count) {
+      sum = Sums::Add(sum, *values, *weight);
+    }
+    return sum;
+  };
+  const bool rows_first = sample.rows_first != 0;
+  const Taps second = rows_first ? columns : rows;
+  const uint32_t begin = second.first[rows_first ? part.x : part.y];
+  const uint32_t end = second.End(rows_first ? part.x + part.columns - 1
+                                             : part.y + part.rows - 1);
+  const uint32_t most = rows_first ? kImageTileColumns : kImageTileRows;
+  for (uint32_t at = begin; at < end; at += most) {
+    const uint32_t stop = at + most < end ? at + most : end;
+    if (rows_first) {
+      ImageEach(block, part.rows, (stop - at) * channels,
+                [&](uint32_t row, uint32_t i) {
+                  const uint32_t y = part.y + row;
+                  const uint32_t x = ImagePixelOf(i, channels);
+                  between[row * pitch + i] = add_source(
+                      rows, y, i - x * channels,
+                      source + rows.first[y] * down + (at + x) * across, down);
+                });
+    } else {
+      ImageEach(block, stop - at, part.columns * channels,
+                [&](uint32_t row, uint32_t i) {
+                  const uint32_t pixel = ImagePixelOf(i, channels);
+                  const uint32_t x = part.x + pixel;
+                  between[row * pitch + i] = add_source(
+                      columns, x, i - pixel * channels,
+                      source + (at + row) * down + columns.first[x] * across,
+                      across);
+                });
+    }
+    ImageEach(block, part.rows, part.columns * channels,
+              [&](uint32_t row, uint32_t i) {
+                const uint32_t pixel = ImagePixelOf(i, channels);
+                const uint32_t to = rows_first ? part.x + pixel : part.y + row;
+                const uint32_t first = second.first[to], last = second.End(to);
+                const uint32_t from = first > at ? first : at;
+                Sum& sum = sums[row * pitch + i];
+                if (at == begin) sum = Sums::kZero;
+                if (from >= last || from >= stop) return;
+                const auto* values =
+                    between + (rows_first
+                                   ? row * pitch + (from - at) * channels +
+                                         (i - pixel * channels)
+                                   : (from - at) * pitch + i);
+                sum = add(sum, second, to, from, last < stop ? last : stop,
+                          values, rows_first ? channels : pitch);
+              });
+  }
+}
+
+// A value between two pixels each of a column and of a row.
+template <typename Sample>
+LIQUID_DEVICE uint32_t ImageLerp(const ImageDeviceSample& sample, uint32_t y,
+                                 uint32_t x, uint32_t channels,
+                                 const uint32_t* tables, const Sample* source) {
+  struct Tap {
+    uint32_t lower, upper;
+    float share;
+    LIQUID_DEVICE Tap(const ImageDeviceAxis& axis, const uint32_t* all,
+                      uint32_t i)
+        : lower(all[axis.table + i]), upper(all[axis.table + axis.count + i]) {
+      memcpy(&share, all + axis.table + 2 * axis.count + i, sizeof(share));
+    }
+  };
+  const Tap row(sample.rows, tables, y), column(sample.columns, tables, x);
+  const auto between = [](float lower, float upper, float share) {
+    return ImageSum(lower, ImageProduct(ImageSum(upper, -lower), share));
+  };
+  const auto widened = [&](uint32_t from) {
+    const Sample* const line =
+        source + static_cast<int64_t>(from) * sample.down * channels;
+    return between(
+        static_cast<float>(line[column.lower * sample.across * channels]),
+        static_cast<float>(line[column.upper * sample.across * channels]),
+        column.share);
+  };
+  const float value =
+      between(widened(row.lower), widened(row.upper), row.share);
+  // Above 2^23 floats are whole, so the sum rounds, to even.
+  constexpr float kWhole = 1 << 23;
+  return static_cast<uint32_t>(
+      static_cast<int32_t>(ImageSum(ImageSum(value, kWhole), -kWhole)));
+}
+
+// Makes tile number `tile` of a sample. `memory` is a block's shared memory, a
+// multiple of 16, of ImageSharedBytes.
+template <typename Sample, typename Out, typename Block>
+LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
+                                 uint32_t tile, const L3DeviceOutput& output,
+                                 const uint32_t* tables, const Sample* scratch,
+                                 Out* pixels, uint8_t* memory) {
+  using Sums = ImageSums<Sample>;
+  const uint32_t channels = output.channels;
+  const uint32_t tiles_across =
+      (output.width + kImageTileColumns - 1) / kImageTileColumns;
+  const uint32_t top = tile / tiles_across * kImageTileRows;
+  const uint32_t left = tile % tiles_across * kImageTileColumns;
+  const auto least = [](uint32_t a, uint32_t b) { return a < b ? a : b; };
+  const auto most = [](uint32_t a, uint32_t b) { return a > b ? a : b; };
+  const uint32_t rows = least(kImageTileRows, output.height - top);
+  const uint32_t columns = least(kImageTileColumns, output.width - left);
+  // What comes of the image.
+  const ImageDeviceAxis &down = sample.rows, &across = sample.columns;
+  const uint32_t y = most(top, down.begin), x = most(left, across.begin);
+  const uint32_t y_end = least(top + rows, down.begin + down.count);
+  const uint32_t x_end = least(left + columns, across.begin + across.count);
+  const bool any = y < y_end && x < x_end;
+  const ImagePart part = {y - down.begin, x - across.begin, y_end - y,
+                          x_end - x};
+  const uint32_t pitch = kImageTileColumns * channels;
+  auto* const sums = reinterpret_cast<typename Sums::Sum*>(memory);
+  auto* const between = reinterpret_cast<typename Sums::Between*>(
+      memory + kImageTileRows * pitch * sizeof(typename Sums::Sum));
+  const Sample* const source = scratch + sample.first * channels;
+  if (any && sample.method == ImageDeviceMethod::kFilter) {
+    ImageFilter<Sample>(block, sample, part, channels, tables, source, sums,
+                        between);
+  }
+  const auto value = [&](uint32_t row, uint32_t column,
+                         uint32_t c) -> uint32_t {
+    // Unsigned: places before the content are beyond it, too.
+    const uint32_t in_y = top + row - y, in_x = left + column - x;
+    if (!any || in_y >= part.rows || in_x >= part.columns) return sample.fill;
+    const uint32_t from_y = part.y + in_y, from_x = part.x + in_x;
+    switch (sample.method) {
+      case ImageDeviceMethod::kFilter: {
+        const auto* const sum = sums + in_y * pitch + in_x * channels;
+        return channels % 2 == 0 && c + 1 < channels
+                   ? Sums::Last(sum[c], sum[channels - 1])
+                   : Sums::Last(sum[c]);
+      }
+      case ImageDeviceMethod::kLerp:
+        return ImageLerp(sample, from_y, from_x, channels, tables, source + c);
+      case ImageDeviceMethod::kPick:
+        return source[(tables[down.table + from_y] * sample.down +
+                       tables[across.table + from_x] * sample.across) *
+                          channels +
+                      c];
+      default:
+        return source[(from_y * sample.down + from_x * sample.across) *
+                          channels +
+                      c];
+    }
+  };
+  const bool planar = output.planar != 0;
+  ImageEach(
+      block, planar ? rows * channels : rows,
+      planar ? columns : columns * channels, [&](uint32_t line, uint32_t i) {
+        const uint32_t c =
+            planar ? line / rows : i - ImagePixelOf(i, channels) * channels;
+        const uint32_t row = planar ? line - c * rows : line;
+        const uint32_t column = planar ? i : ImagePixelOf(i, channels);
+        const uint32_t to_y =
+            sample.flipped != 0 ? output.height - 1 - top - row : top + row;
+        const uint32_t to_x = sample.mirrored != 0
+                                  ? output.width - 1 - left - column
+                                  : left + column;
+        const size_t line_of =
+            planar ? (size_t{sample.image} * channels + c) * output.height
+                   : size_t{sample.image} * output.height;
+        const size_t pixel = (line_of + to_y) * output.width + to_x;
+        L3Finish(value(row, column, c), output.mean[c], output.std[c],
+                 pixels + (planar ? pixel : pixel * channels + c));
+      });
+}
+
+#if defined(__CUDACC__)
+
+// `count` tiles, those of the samples one after another.
+template <typename Sample, typename Out>
+__device__ void ImageMakeTiles(const L3DeviceOutput* __restrict__ output,
+                               const ImageDeviceSample* __restrict__ samples,
+                               uint32_t count,
+                               const uint32_t* __restrict__ tables,
+                               void* __restrict__ pixels,
+                               const void* __restrict__ scratch) {
+  extern __shared__ uint4 liquid_l3_memory[];
+  L3DeviceBlock block;
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+    const ImageDeviceSample sample = samples[i / tiles];
+    ImageMakeTile<Sample, Out>(block, sample, i % tiles, *output, tables,
+                               static_cast<const Sample*>(scratch),
+                               static_cast<Out*>(pixels),
+                               reinterpret_cast<uint8_t*>(liquid_l3_memory));
+  }
+}
+
+#endif  // defined(__CUDACC__)
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_

@@ -1,0 +1,207 @@
+#include "ops/image/device/image_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ops/image/orient.h"
+
+namespace liquid {
+namespace {
+
+// Appends the numbers of one axis to the tables.
+class AxisWriter {
+ public:
+  explicit AxisWriter(std::vector<uint32_t>* tables) : tables_(tables) {}
+
+  // Of 8 bits: the weights lie in two halves each, pair by pair.
+  void WriteFilter(const FilterTaps& taps, bool same, bool exact,
+                   ImageDeviceAxis* axis) {
+    axis->taps = same ? 1 : taps.taps;
+    // Doubles begin at a multiple of two words.
+    if (exact) tables_->resize(tables_->size() + tables_->size() % 2);
+    axis->table = tables_->size();
+    for (uint32_t i = 0; i < axis->count; ++i) {
+      tables_->push_back(same ? i : taps.first[i]);
+    }
+    if (exact) tables_->resize(tables_->size() + tables_->size() % 2);
+    for (uint32_t t = 0; t < axis->taps; ++t) {
+      for (uint32_t i = 0; i < axis->count; ++i) {
+        if (exact) {
+          PushDouble(same ? 1 : taps.ExactOf(i)[t]);
+        } else if (same) {
+          tables_->push_back(1 << kFixedBits);
+        } else {
+          const int16_t* const low = taps.FixedOf(i) + t / 2 * 4 + t % 2;
+          tables_->push_back(
+              static_cast<uint32_t>(low[2] * (1 << kFixedLowBits) + low[0]));
+        }
+      }
+    }
+  }
+
+  void WriteLerp(const std::vector<LerpTap>& taps, ImageDeviceAxis* axis) {
+    axis->table = tables_->size();
+    for (const LerpTap& tap : taps) tables_->push_back(tap.lower);
+    for (const LerpTap& tap : taps) tables_->push_back(tap.upper);
+    for (const LerpTap& tap : taps) {
+      uint32_t bits;
+      std::memcpy(&bits, &tap.part, sizeof(bits));
+      tables_->push_back(bits);
+    }
+  }
+
+  void WritePick(const std::vector<uint32_t>& taps, ImageDeviceAxis* axis) {
+    axis->table = tables_->size();
+    tables_->insert(tables_->end(), taps.begin(), taps.end());
+  }
+
+ private:
+  void PushDouble(double value) {
+    uint32_t words[2];
+    std::memcpy(words, &value, sizeof(words));
+    tables_->insert(tables_->end(), words, words + 2);
+  }
+
+  std::vector<uint32_t>* const tables_;
+};
+
+// The way through stored pixels, `pitch` of them a row, of whoever goes through
+// the upright image: EXIF's orientations, see orient.h.
+void Turn(int orientation, const Window& stored, uint32_t pitch,
+          ImageDeviceSample* sample) {
+  const int64_t row = pitch;
+  const int64_t last_row = row * (int64_t{stored.height} - 1);
+  const int64_t last_column = int64_t{stored.width} - 1;
+  const bool across_rows = orientation >= 5 && orientation <= 8;
+  const bool from_bottom = orientation == 3 || orientation == 4 ||
+                           orientation == 6 || orientation == 7;
+  const bool from_right = orientation == 2 || orientation == 3 ||
+                          orientation == 7 || orientation == 8;
+  const int64_t rows = from_bottom ? -row : row;
+  const int64_t columns = from_right ? -1 : 1;
+  sample->first +=
+      (from_bottom ? last_row : 0) + (from_right ? last_column : 0);
+  sample->down = across_rows ? columns : rows;
+  sample->across = across_rows ? rows : columns;
+}
+
+Status CheckSteps(const SamplePlan& plan) {
+  const bool other = plan.rotated || plan.jittered || plan.gray ||
+                     !plan.policy.empty() || !plan.last.empty() ||
+                     plan.erasure.any();
+  if (!other) return OkStatus();
+  return Unimplemented(
+      "a device orients, crops, resizes, pads, mirrors and flips images: for "
+      "other steps decode on the processors");
+}
+
+// Images that lie in scratch memory at once are as many as go into it.
+void MakeChunks(uint64_t pixel_bytes, ImageDeviceBatch* batch) {
+  for (uint32_t i = 0; i < batch->windows.size(); ++i) {
+    const Window& window = batch->windows[i];
+    if (!batch->chunks.empty()) {
+      ImageDeviceChunk& chunk = batch->chunks.back();
+      const uint32_t height = std::max(chunk.height, window.height);
+      const uint32_t width = std::max(chunk.width, window.width);
+      const uint64_t place = uint64_t{height} * width * pixel_bytes;
+      if (place <= kImageScratchBytes / (chunk.count + 1)) {
+        chunk = {chunk.first, chunk.count + 1, height, width};
+        continue;
+      }
+    }
+    batch->chunks.push_back({i, 1, window.height, window.width});
+  }
+  for (const ImageDeviceChunk& chunk : batch->chunks) {
+    const uint64_t bytes =
+        uint64_t{chunk.height} * chunk.width * chunk.count * pixel_bytes;
+    batch->scratch_bytes = std::max(batch->scratch_bytes, bytes);
+  }
+}
+
+}  // namespace
+
+bool NeedsDeviceRecipe(const SamplePlan& plan) {
+  return plan.orientation != 1 || plan.resized() || plan.padded() ||
+         plan.mirrored || plan.flipped;
+}
+
+Status PlanImageDevice(const Recipe& recipe,
+                       const std::vector<ImageDeviceInput>& inputs,
+                       uint32_t channels, uint32_t bits,
+                       ImageDeviceBatch* batch) {
+  *batch = ImageDeviceBatch();
+  AxisWriter writer(&batch->tables);
+  Resampler resampler;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const SamplePlan& plan = *inputs[i].plan;
+    LIQUID_RETURN_IF_ERROR(CheckSteps(plan));
+    if (i == 0) {
+      batch->height = plan.part.height;
+      batch->width = plan.part.width;
+    } else if (batch->height != plan.part.height ||
+               batch->width != plan.part.width) {
+      return InvalidArgument(
+          "images of a batch for a device must become of "
+          "one size");
+    }
+    const Window content = plan.Content();
+    ImageDeviceSample sample = {};
+    sample.image = i;
+    sample.mirrored = plan.mirrored;
+    sample.flipped = plan.flipped;
+    sample.fill = recipe.pad.value;
+    sample.rows.count = content.height;
+    sample.columns.count = content.width;
+    Window needed = content;
+    if (content.height == 0) {
+      needed = {0, 0, 1, 1};  // nothing of it is used
+    } else {
+      sample.rows.begin = plan.top + content.y - plan.part.y;
+      sample.columns.begin = plan.left + content.x - plan.part.x;
+    }
+    if (plan.resized() && content.height > 0) {
+      const ResampleSpec spec =
+          ResizeOf(recipe.resize, plan, plan.window, content, bits);
+      LIQUID_RETURN_IF_ERROR(resampler.Reset(spec));
+      needed = resampler.needed();
+      const Resampler::Weights weights = resampler.weights();
+      const bool exact = bits == 16;
+      sample.rows.size = needed.height;
+      sample.columns.size = needed.width;
+      sample.rows_first = weights.rows_first;
+      if (spec.interpolation == Interpolation::kNearest) {
+        sample.method = ImageDeviceMethod::kPick;
+        writer.WritePick(weights.nearest_rows, &sample.rows);
+        writer.WritePick(weights.nearest_columns, &sample.columns);
+      } else if (!spec.antialias) {
+        sample.method = ImageDeviceMethod::kLerp;
+        writer.WriteLerp(weights.lerp_rows, &sample.rows);
+        writer.WriteLerp(weights.lerp_columns, &sample.columns);
+      } else {
+        sample.method = ImageDeviceMethod::kFilter;
+        writer.WriteFilter(weights.rows, weights.same_height, exact,
+                           &sample.rows);
+        writer.WriteFilter(weights.columns, weights.same_width, exact,
+                           &sample.columns);
+      }
+    }
+    needed.y += plan.window.y;
+    needed.x += plan.window.x;
+    batch->windows.push_back(StoredWindow(plan.orientation, needed,
+                                          inputs[i].height, inputs[i].width));
+    batch->samples.push_back(sample);
+  }
+  MakeChunks(uint64_t{channels} * bits / 8, batch);
+  for (const ImageDeviceChunk& chunk : batch->chunks) {
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      ImageDeviceSample& sample = batch->samples[chunk.first + i];
+      sample.first = int64_t{chunk.height} * chunk.width * i;
+      Turn(inputs[chunk.first + i].plan->orientation,
+           batch->windows[chunk.first + i], chunk.width, &sample);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,54 @@
+// Recipes for a device: what is decoded of each image, where it lies in scratch
+// memory, and the tables of its resize.
+#ifndef LIQUID_OPS_IMAGE_DEVICE_IMAGE_PLAN_H_
+#define LIQUID_OPS_IMAGE_DEVICE_IMAGE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/codecs/codec.h"
+#include "ops/core/status.h"
+#include "ops/image/device/image_device.h"
+#include "ops/image/recipe.h"
+
+namespace liquid {
+
+// A stored image, and what is to become of it. The plan must outlast the call.
+struct ImageDeviceInput {
+  const SamplePlan* plan;
+  uint32_t height, width;  // as stored
+};
+
+// Images that are in scratch memory at once, each in a place of `height` x
+// `width` pixels, one after the other.
+struct ImageDeviceChunk {
+  uint32_t first, count;  // of the samples
+  uint32_t height, width;
+};
+
+// Of the scratch memory, unless a single image needs more.
+constexpr uint64_t kImageScratchBytes = 32 << 20;
+
+struct ImageDeviceBatch {
+  uint32_t height = 0, width = 0;  // of the result
+  std::vector<Window> windows;     // of each stored image, that is decoded
+  std::vector<ImageDeviceSample> samples;
+  std::vector<ImageDeviceChunk> chunks;
+  std::vector<uint32_t> tables;
+  uint64_t scratch_bytes = 0;
+};
+
+// Whether a device has to do more with the image than decode its window.
+bool NeedsDeviceRecipe(const SamplePlan& plan);
+
+// Plans a batch of at least one image, of `pixel` bytes a pixel, which holds
+// samples of `bits`. Errors: InvalidArgument where results differ in size, and
+// those of Resampler::Reset; Unimplemented for steps that a device does not do.
+Status PlanImageDevice(const Recipe& recipe,
+                       const std::vector<ImageDeviceInput>& inputs,
+                       uint32_t channels, uint32_t bits,
+                       ImageDeviceBatch* batch);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_IMAGE_DEVICE_IMAGE_PLAN_H_

@@ -1,0 +1,272 @@
+// The kernel of recipes, run on the host, gives what ImageMaker does, to the
+// bit. LIQUID_TEST_CASES=10000 in the environment (bazel test
+// --test_env=LIQUID_TEST_CASES) makes as many recipes.
+#include "ops/image/device/image_device.cuh"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "ops/image/device/image_plan.h"
+#include "ops/image/image_maker.h"
+#include "tests/ops/codecs/codec_testing.h"
+#include "tests/ops/gpu/host_device.h"
+
+namespace liquid::image_device_test {
+namespace {
+
+int Cases() {
+  const char* cases = std::getenv("LIQUID_TEST_CASES");
+  return cases == nullptr ? 200 : std::atoi(cases);
+}
+
+// An image in memory.
+class Pixels : public StoredImage {
+ public:
+  Pixels(const ImageInfo& info, Bytes bytes)
+      : info_(info), bytes_(std::move(bytes)) {}
+  const ImageInfo& info() const override { return info_; }
+  uint32_t Draft(uint32_t /*most*/) const override { return 1; }
+  Status Decode(uint32_t /*draft*/, const Window& window, uint8_t* out,
+                size_t row_stride) override {
+    const size_t pixel = info_.BytesPerPixel();
+    for (uint32_t y = 0; y < window.height; ++y) {
+      std::memcpy(out + y * row_stride,
+                  &bytes_[((window.y + y) * info_.width + window.x) * pixel],
+                  window.width * pixel);
+    }
+    return OkStatus();
+  }
+
+ private:
+  const ImageInfo info_;
+  const Bytes bytes_;
+};
+
+// A batch of images whose recipe gives one size.
+struct Case {
+  Recipe recipe;
+  FinishSpec finish;
+  std::vector<Pixels> images;
+  std::vector<uint8_t> orientations;
+  std::vector<SamplePlan> plans;
+  uint32_t height = 0, width = 0;
+};
+
+// Mostly small, seldom long.
+uint32_t Side(Noise* noise) {
+  const uint32_t most[] = {500, 120, 40, 9};
+  return 1 + noise->Below(most[noise->Below(4)]);
+}
+
+Chance Sometimes(Noise* noise) {
+  return noise->Below(2) == 0 ? 0 : Chance{1} << 31;
+}
+
+Recipe RandomRecipe(Noise* noise, uint32_t* height, uint32_t* width) {
+  Recipe recipe;
+  recipe.seed = noise->Next();
+  recipe.orient = noise->Below(4) == 0;
+  *height = Side(noise);
+  *width = Side(noise);
+  const auto crop = [&](CropStep* step) {
+    step->kind =
+        noise->Below(2) == 0 ? CropStep::Kind::kFixed : CropStep::Kind::kRandom;
+    step->height = *height;
+    step->width = *width;
+  };
+  if (noise->Below(2) == 0) {
+    recipe.crop.kind = CropStep::Kind::kRandomSize;
+    EXPECT_TRUE(RandomSize::Create(.05, 1, .5, 2, &recipe.crop.size).ok());
+  }
+  ResizeStep& resize = recipe.resize;
+  resize.interpolation = static_cast<Interpolation>(noise->Below(3));
+  resize.antialias =
+      resize.interpolation == Interpolation::kBicubic || noise->Below(3) > 0;
+  switch (noise->Below(5)) {
+    case 0:  // no resize, but a crop of padding
+      recipe.crop.kind = CropStep::Kind::kNone;
+      recipe.pad.height = 500;
+      recipe.pad.width = 500;
+      crop(&recipe.second_crop);
+      break;
+    case 1:
+      resize.kind = ResizeStep::Kind::kShorter;
+      resize.height = std::max(*height, *width) + noise->Below(20);
+      crop(&recipe.second_crop);
+      break;
+    case 2:
+      resize.kind = ResizeStep::Kind::kLonger;
+      resize.height = std::min(*height, *width);
+      recipe.pad.height = *height;
+      recipe.pad.width = *width;
+      break;
+    default:
+      resize.kind = ResizeStep::Kind::kExact;
+      resize.height = *height;
+      resize.width = *width;
+  }
+  recipe.pad.value = static_cast<uint16_t>(noise->Below(256));
+  recipe.mirror = Sometimes(noise);
+  recipe.flip = Sometimes(noise);
+  return recipe;
+}
+
+template <typename Sample>
+Case MakeCase(Noise* noise, PixelType type) {
+  Case made;
+  const size_t channels[] = {3, 3, 3, 1, 2, 4};
+  FinishSpec& finish = made.finish;
+  finish.channels = channels[noise->Below(6)];
+  finish.stored = sizeof(Sample) == 1 ? PixelType::kUint8 : PixelType::kUint16;
+  finish.type = type;
+  finish.channels_first = noise->Below(2) == 0;
+  if (type != finish.stored && noise->Below(4) > 0) {
+    for (size_t c = 0; c < finish.channels; ++c) {
+      finish.mean.push_back(static_cast<float>(noise->Below(255000)) / 1000);
+      finish.std.push_back(static_cast<float>(1 + noise->Below(90000)) / 1000);
+    }
+  }
+  made.recipe = RandomRecipe(noise, &made.height, &made.width);
+  const uint32_t n = 1 + noise->Below(3);
+  for (uint32_t i = 0; i < n; ++i) {
+    // One side in eight stays as it is.
+    const ImageInfo info =
+        Info(noise->Below(8) == 0 ? made.height : Side(noise),
+             noise->Below(8) == 0 ? made.width : Side(noise),
+             static_cast<int>(finish.channels), 8 * sizeof(Sample));
+    Bytes bytes(info.height * info.RowBytes());
+    const uint32_t kind = noise->Below(3);
+    for (uint8_t& byte : bytes) {
+      byte = static_cast<uint8_t>(kind == 0   ? noise->Next()
+                                  : kind == 1 ? noise->Below(2) * 255
+                                              : noise->Below(9) * 28);
+    }
+    made.images.emplace_back(info, std::move(bytes));
+    made.orientations.push_back(static_cast<uint8_t>(1 + noise->Below(8)));
+    SamplePlan plan;
+    const Status planned =
+        PlanSample(made.recipe, 3, i, info.height, info.width,
+                   made.orientations[i], 1 << 24, &plan);
+    EXPECT_TRUE(planned.ok()) << planned.message();
+    made.plans.push_back(plan);
+  }
+  return made;
+}
+
+// Of all images, by the device's kernel, whose scratch has other bytes wherever
+// no window is.
+template <typename Sample, typename Out>
+Bytes MakeOnDevice(Case* made, HostOrder order) {
+  const FinishSpec& finish = made->finish;
+  std::vector<ImageDeviceInput> inputs;
+  for (size_t i = 0; i < made->plans.size(); ++i) {
+    const ImageInfo& info = made->images[i].info();
+    inputs.push_back({&made->plans[i], info.height, info.width});
+  }
+  ImageDeviceBatch batch;
+  const auto channels = static_cast<uint32_t>(finish.channels);
+  const uint32_t bits = 8 * sizeof(Sample);
+  const Status planned =
+      PlanImageDevice(made->recipe, inputs, channels, bits, &batch);
+  EXPECT_TRUE(planned.ok()) << planned.message();
+  EXPECT_EQ(batch.height, made->height);
+  EXPECT_EQ(batch.width, made->width);
+  EXPECT_LE(batch.scratch_bytes, kImageScratchBytes);
+  L3DeviceOutput output = {batch.height,          batch.width, channels,
+                           finish.channels_first, {},          {}};
+  for (size_t c = 0; c < kL3MaxChannels; ++c) {
+    output.mean[c] = c < finish.mean.size() ? finish.mean[c] : 0;
+    output.std[c] = c < finish.std.size() ? finish.std[c] : 1;
+  }
+  Bytes pixels(inputs.size() * batch.height * batch.width * channels *
+               sizeof(Out));
+  const uint32_t shared = ImageSharedBytes(channels, bits);
+  EXPECT_LE(shared, 48u * 1024);
+  const HostMemory memory(shared);
+  HostMemory tables(batch.tables.size() * sizeof(uint32_t));
+  if (!batch.tables.empty()) {
+    std::memcpy(tables.data(), batch.tables.data(), tables.size());
+  }
+  HostBlock block(kImageThreads, order);
+  for (const ImageDeviceChunk& chunk : batch.chunks) {
+    const size_t pixel = channels * sizeof(Sample);
+    const size_t place = size_t{chunk.height} * chunk.width * pixel;
+    const HostMemory scratch(place * chunk.count);
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      EXPECT_TRUE(made->images[chunk.first + i]
+                      .Decode(1, batch.windows[chunk.first + i],
+                              scratch.data() + i * place, chunk.width * pixel)
+                      .ok());
+      const uint32_t tiles = ImageTiles(batch.height, batch.width);
+      for (uint32_t tile = 0; tile < tiles; ++tile) {
+        ImageMakeTile<Sample, Out>(
+            block, batch.samples[chunk.first + i], tile, output,
+            reinterpret_cast<const uint32_t*>(tables.data()),
+            reinterpret_cast<const Sample*>(scratch.data()),
+            reinterpret_cast<Out*>(pixels.data()), memory.data());
+      }
+    }
+  }
+  return pixels;
+}
+
+Bytes MakeOnHost(Case* made) {
+  Finisher finisher;
+  EXPECT_TRUE(Finisher::Create(made->finish, &finisher).ok());
+  const size_t size = finisher.ImageBytes(made->height, made->width);
+  const ImageMaker maker(made->recipe, finisher, /*mask=*/false);
+  Bytes pixels(made->plans.size() * size);
+  MakerScratch scratch;
+  for (size_t i = 0; i < made->plans.size(); ++i) {
+    const Status status = maker.Make(made->plans[i], &made->images[i], &scratch,
+                                     pixels.data() + i * size);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  return pixels;
+}
+
+template <typename Sample, typename Out>
+void CheckCase(int number, PixelType type) {
+  Noise noise(static_cast<uint64_t>(number) * 16 + sizeof(Sample));
+  Case made = MakeCase<Sample>(&noise, type);
+  const HostOrder order = static_cast<HostOrder>(number % 3);
+  const Bytes found = MakeOnDevice<Sample, Out>(&made, order);
+  ASSERT_EQ(found.size(), MakeOnHost(&made).size());
+  ASSERT_TRUE(found == MakeOnHost(&made));
+}
+
+template <typename Sample>
+void CheckCases(PixelType stored) {
+  for (int i = 0; i < Cases(); ++i) {
+    SCOPED_TRACE(i);
+    switch (i % 4) {
+      case 0:
+        ASSERT_NO_FATAL_FAILURE(
+            (CheckCase<Sample, float>(i, PixelType::kFloat32)));
+        break;
+      case 1:
+        ASSERT_NO_FATAL_FAILURE(
+            (CheckCase<Sample, L3BFloat16>(i, PixelType::kBfloat16)));
+        break;
+      case 2:
+        ASSERT_NO_FATAL_FAILURE(
+            (CheckCase<Sample, ImageHalf>(i, PixelType::kFloat16)));
+        break;
+      default:
+        ASSERT_NO_FATAL_FAILURE((CheckCase<Sample, Sample>(i, stored)));
+    }
+  }
+}
+
+TEST(ImageDeviceTest, RandomRecipesOf8Bits) {
+  CheckCases<uint8_t>(PixelType::kUint8);
+}
+
+TEST(ImageDeviceTest, RandomRecipesOf16Bits) {
+  CheckCases<uint16_t>(PixelType::kUint16);
+}
+
+}  // namespace
+}  // namespace liquid::image_device_test
