@@ -81,13 +81,12 @@ class Decode(tf.keras.layers.Layer):
     batch = inputs if isinstance(inputs, Mapping) else {"bytes": inputs}
     with tf.device("CPU:0"):
       contents = tf.convert_to_tensor(batch["bytes"])
-      windows = batch.get("window", tf.zeros([tf.size(contents), 4], tf.int32))
       samples = batch.get("id", tf.zeros([0], tf.int64))
     planar = self._recipe.channels_first
     pixels = gpu.start(
       contents,
-      windows,
       samples,
+      windows=batch.get("window"),
       dtype=self._image_dtype,
       mean=self._recipe.mean,
       std=self._recipe.std,

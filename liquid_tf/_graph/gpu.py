@@ -16,7 +16,7 @@ from tensorflow.python.data.experimental.ops import prefetching_ops
 
 from liquid_tf._native import ops
 from liquid_tf._pipeline.columns import STORED
-from liquid_tf._pipeline.features import in_structure
+from liquid_tf._pipeline.features import PLAIN, in_structure
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
@@ -25,8 +25,14 @@ from liquid_tf.transforms import (
   Cast,
   CenterCrop,
   ChannelsFirst,
+  Flip,
+  Mirror,
   Normalize,
+  Orient,
+  Pad,
   RandomCrop,
+  RandomResizedCrop,
+  Resize,
   Seed,
 )
 
@@ -35,9 +41,11 @@ _DEVICE = "GPU:0"
 # Batches that are copied and decoded at once: one's copy beside the other's kernel.
 _AT_ONCE = 2
 
-FLOATS = (tf.float32, tf.bfloat16)
 FORMATS = ("l3", "l3-compact", "raw")
-_STEPS = (RandomCrop, CenterCrop, Normalize, Cast, ChannelsFirst, Seed)
+_STEPS = (
+  *(Orient, RandomCrop, CenterCrop, RandomResizedCrop, Resize, Pad, Mirror, Flip),
+  *(Normalize, Cast, ChannelsFirst, Seed),
+)
 
 
 def problem() -> str | None:
@@ -74,9 +82,10 @@ def totals() -> Totals:
 
 def start(
   files: tf.Tensor,
-  windows: tf.Tensor,
   samples: tf.Tensor,
   *,
+  windows: tf.Tensor | None = None,
+  recipe: Sequence[str] = (),
   dtype: tf.DType,
   mean: Sequence[float] | None,
   std: Sequence[float] | None,
@@ -88,8 +97,10 @@ def start(
   Args:
     files: string [n], files of L3, of either profile, or raw; or a scalar variant, the
       records of a batch that have them, which are not copied.
-    windows: int32 [n, 4], y, x, height, width; a height of 0 is the whole image.
     samples: int64 [n], numbers that errors give, or [0].
+    windows: of strings, int32 [n, 4], y, x, height, width; a height of 0 is the whole
+      image, and so is None.
+    recipe: of records, lines that say what becomes of them, as `Recipe.lines` has them.
     dtype: of the pixels.
     mean: numbers, one or one for each channel; None for 0.
     std: likewise, None for 1.
@@ -101,6 +112,9 @@ def start(
   """
   ops.offer_nvrtc()
   with tf.device("CPU:0"):
+    if windows is None:
+      n = 0 if files.dtype == tf.variant else tf.size(files)
+      windows = tf.zeros([n, 4], tf.int32)
     return ops.lib().liquid_decode_l3_device(
       files,
       windows,
@@ -109,6 +123,7 @@ def start(
       std=tf.constant([1.0] if std is None else std, tf.float32),
       dtype=dtype,
       planar=planar,
+      recipe=list(recipe),
       device=_DEVICE,
       max_pixels=max_pixels,
     )
@@ -161,7 +176,8 @@ def check(
       Shown(", ".join(features)),
       f'must have "image" with {setting("decode", "gpu")}',
     )
-  numbers = {"image", "label", "mask", "id", "window"}
+  numbers = {"image", "label", "mask"}
+  numbers |= {name for name, (dtype, _) in PLAIN.items() if dtype != "string"}
   columns = manifest["columns"].items()
   numbers |= {name for name, column in columns if column["dtype"] != "string"}
   strings = [name for name in features if name not in numbers]
@@ -186,9 +202,11 @@ def check_steps(recipe: Recipe) -> None:
   """Raises ValueError where a step is none that a GPU does."""
   for step in recipe.given:
     means = isinstance(step, Normalize) and step.mean_image is not None
-    if not isinstance(step, _STEPS) or step == Cast("float16") or means:
+    if not isinstance(step, _STEPS) or means:
       raise ValueError(
-        f"transforms: {step} must not be given with {setting('decode', 'gpu')}"
+        f"transforms: {step} must not be given with {setting('decode', 'gpu')}, which "
+        "turns, crops, resizes, pads, mirrors, flips and normalises images: decode on "
+        "the processors, or leave it to the model"
       )
 
 
@@ -220,6 +238,7 @@ def decoded(
   """
   dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
   planar = recipe.channels_first
+  lines = recipe.lines()
   n, height, width, channels = shape
   shape = [n, channels, height, width] if planar else [n, height, width, channels]
 
@@ -231,6 +250,7 @@ def decoded(
       mean=recipe.mean,
       std=recipe.std,
       planar=planar,
+      recipe=lines,
       max_pixels=max_pixels,
     )
     values |= join(values)

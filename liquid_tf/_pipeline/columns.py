@@ -11,10 +11,10 @@ from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.spec import Spec, value_bytes
 from liquid_tf._store.manifest import Manifest
 
-# The records of a batch, whose stored images are not copied.
+# The records of a batch, whose stored images are not copied, with their plans.
 _RECORDS = "image[stored]"
 # What decode="gpu" reads to make images.
-STORED = (_RECORDS, "window", "id")
+STORED = (_RECORDS, "id")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,12 +16,13 @@ from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.arguments import Arguments
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._profile import noise
 from liquid_tf._profile.probe import Setting, image_spec
 from liquid_tf._store.mix import TARGETS
 
-# Files, windows and samples of a batch, as `gpu.start` takes them.
-_Batch = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
+# Files and samples of a batch, as `gpu.start` takes them.
+_Batch = tuple[tf.Tensor, tf.Tensor]
 
 
 def problem() -> str | None:
@@ -29,7 +32,7 @@ def problem() -> str | None:
     return found
   image = codecs.encode_l3(np.zeros([8, 8, 3], np.uint8))
   try:
-    _decode((image[None], tf.zeros([1, 4], tf.int32), tf.zeros([1], tf.int64)))
+    _decode((image[None], tf.zeros([1], tf.int64)))
   except tf.errors.OpError as error:
     return ops.reason(error)
   return None
@@ -50,14 +53,17 @@ def seconds(setting: Setting, name: str, trials: int) -> dict[str, float]:
     TooNoisyError: the runs disagree too much.
   """
   batches = _batches(setting, name)
-  dtype = image_spec(setting).dtype
+  options = {
+    "dtype": image_spec(setting).dtype,
+    "recipe": Recipe.of(setting.transforms).lines(),
+  }
   # The first one compiles or loads the kernels, and takes memory.
-  _run(batches, dtype, 0)
+  _run(batches, options, 0)
   found: dict[str, list[float]] = {"gpu": [], "bus": []}
   for trial in range(noise.MORE * trials):
     if trial >= trials and max(map(_doubt, found.values())) <= noise.MOST_DOUBT:
       break
-    for device, taken in _run(batches, dtype, setting.seconds).items():
+    for device, taken in _run(batches, options, setting.seconds).items():
       found[device].append(taken)
   for device, runs in found.items():
     noise.check(f"{device} of {name}", [1 / taken for taken in runs])
@@ -87,10 +93,13 @@ def _batches(setting: Setting, name: str) -> list[_Batch]:
   return list(find_stage(dataset, DecodeBatchDataset))
 
 
-def _decode(batch: _Batch, dtype: tf.DType = tf.uint8) -> None:
+def _decode(
+  batch: _Batch, dtype: tf.DType = tf.uint8, recipe: Sequence[str] = ()
+) -> None:
   gpu.start(
     *batch,
     dtype=dtype,
+    recipe=recipe,
     mean=None,
     std=None,
     planar=False,
@@ -98,12 +107,14 @@ def _decode(batch: _Batch, dtype: tf.DType = tf.uint8) -> None:
   )
 
 
-def _run(batches: list[_Batch], dtype: tf.DType, least: float) -> dict[str, float]:
+def _run(
+  batches: list[_Batch], options: dict[str, Any], least: float
+) -> dict[str, float]:
   """Decodes all batches, again and again for `least` seconds; seconds for an image."""
   before, begin = gpu.totals(), time.perf_counter()
   while True:
     for batch in batches:
-      _decode(batch, dtype)
+      _decode(batch, **options)
     if time.perf_counter() - begin >= least:
       break
   after = gpu.totals()

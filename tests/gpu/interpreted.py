@@ -1,5 +1,6 @@
 """The kernels of L3 as compiled for a device, in an interpreter in the place of one."""
 
+import ctypes
 import functools
 import pathlib
 from collections.abc import Sequence
@@ -18,6 +19,19 @@ def source() -> bytes:
 @functools.cache
 def _program() -> ptx.Program:
   return ptx.Program(nvrtc.compile_source(source(), "compute_75").decode())
+
+
+def on_host(name: str, arguments: Sequence, threads: int, shared_bytes: int) -> None:
+  """Runs a kernel's own code as compiled for the host; see host_kernels.cc."""
+  library = ctypes.CDLL(built.find("tests/ops/gpu/host_kernels.so"))
+  places = [
+    ctypes.c_uint32(argument)
+    if isinstance(argument, np.uint32)
+    else ctypes.c_void_p(argument.ctypes.data)
+    for argument in arguments
+  ]
+  numbers = ctypes.c_uint32(threads), ctypes.c_uint32(shared_bytes)
+  assert library.liquid_run_on_host(name.encode(), *places, *numbers) == 0, name
 
 
 class Kernels:

@@ -13,6 +13,7 @@ _TYPES = {
   **{f"{kind}{bits}": f"u{bits // 8}" for kind in "bu" for bits in (8, 16, 32, 64)},
   **{f"s{bits}": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
   "f32": "f4",
+  "f64": "f8",
   "pred": "?",
 }
 _COMPARE = {
@@ -26,19 +27,22 @@ _COMPARE = {
 
 # The instructions there are; what is not here has not been thought about.
 _KNOWN = re.compile(
-  r"(add|sub|min|max)\.[su](16|32|64)|(abs|neg)\.s(16|32|64)|sub\.f32"
+  r"(add|sub|min|max)\.[su](16|32|64)|(abs|neg)\.s(16|32|64)|(sub|neg)\.f32"
+  r"|(add|mul)\.rn\.f(32|64)"
   r"|mul\.lo\.[su](16|32|64)|mul\.wide\.[su](16|32)|mul\.hi\.u32"
   r"|mad\.lo\.[su](16|32|64)|mad\.wide\.[su](16|32)"
-  r"|div\.(u(16|32|64)|rn\.f32)|rem\.u(16|32|64)"
+  r"|div\.(u(16|32|64)|rn\.f(32|64))|rem\.u(16|32|64)"
   r"|(and|or|xor|not)\.(pred|b(16|32|64))|shl\.b(16|32|64)|shr\.[su](16|32|64)"
   r"|shf\.r\.(wrap|clamp)\.b32|prmt\.b32|bfi\.b(32|64)|popc\.b32|clz\.b32"
   r"|dp4a\.u32\.u32|dp2a\.lo\.u32\.u32"
-  r"|setp\.(eq|ne|lt|le|gt|ge)\.[bsu](16|32|64)|selp\.[bsu](16|32|64)"
-  r"|cvt\.[su](8|16|32|64)\.[su](8|16|32|64)|cvt\.rn\.f32\.u(8|16|32)"
-  r"|cvta(\.to)?\.(global|shared)\.u64|mov\.(pred|[bsu](16|32|64)|f32)"
+  r"|setp\.(eq|ne|lt|le|gt|ge)\.([bsu](16|32|64)|f64)"
+  r"|selp\.([bsu](16|32|64)|f64)"
+  r"|cvt\.[su](8|16|32|64)\.[su](8|16|32|64)|cvt\.rn\.f(32|64)\.u(8|16|32)"
+  r"|cvt\.rzi\.s32\.f(32|64)"
+  r"|cvta(\.to)?\.(global|shared)\.u64|mov\.(pred|[bsu](16|32|64)|f(32|64))"
   r"|ld\.param\.[bu](32|64)"
   r"|(ld\.global\.nc|(ld|st)\.(global|shared|local))(\.v[24])?"
-  r"\.([bsu](8|16|32|64)|f32)"
+  r"\.([bsu](8|16|32|64)|f(32|64))"
   r"|shfl\.sync\.(up|bfly|idx)\.b32|vote\.sync\.ballot\.b32"
   r"|bar\.sync|bar\.warp\.sync|bra(\.uni)?|ret"
 )
@@ -109,7 +113,9 @@ class Kernel:
     }
     if text in special:
       return lambda warp: special[text](warp).astype(dtype)
-    if text.startswith("0f"):
+    if text.startswith("0d"):
+      number = np.full(LANES, int(text[2:], 16), np.uint64).view(dtype)
+    elif text.startswith("0f"):
       number = np.full(LANES, int(text[2:], 16), np.uint32).view(dtype)
     else:
       value = self._symbols[text] if text in self._symbols else int(text, 0)
@@ -223,8 +229,8 @@ class Kernel:
     return self._math(operands, parts[-1], np.remainder)
 
   def _div(self, parts, operands):
-    if parts[-1] == "f32":
-      return self._math(operands, "f32", np.divide)
+    if parts[-1] in ("f32", "f64"):
+      return self._math(operands, parts[-1], np.divide)
     return self._math(operands, parts[-1], np.floor_divide)
 
   def _mul(self, parts, operands):

@@ -46,6 +46,46 @@ def _run(body: str, threads: int = 32) -> np.ndarray:
   return machine.memory.bytes[at : at + 256].view(np.uint32)
 
 
+# What ops/image/device/image_device.h has.
+_AXIS = [
+  ("table", "u8"),
+  ("size", "u4"),
+  ("begin", "u4"),
+  ("count", "u4"),
+  ("taps", "u4"),
+]
+_SAMPLE = np.dtype(
+  [("first", "i8"), ("down", "i8"), ("across", "i8"), ("rows", _AXIS)]
+  + [("columns", _AXIS)]
+  + [(name, "u4") for name in ("image", "method", "rows_first", "mirrored", "flipped")]
+  + [("fill", "u4")]
+)
+_OUTPUT = np.dtype(
+  [(name, "u4") for name in ("height", "width", "channels", "planar")]
+  + [("mean", "f4", 4), ("std", "f4", 4)]
+)
+_COPY, _PICK, _LERP, _FILTER = range(4)
+
+
+def _axis(random, method, tables, begin, count, size, exact):
+  """Puts what a method needs of an axis into tables; the axis."""
+  taps = 5
+  table = len(tables) + len(tables) % 2
+  tables += [0] * (table - len(tables))
+  first = np.sort(random.integers(0, size - 1, count)).tolist()
+  tables += first
+  if method == _LERP:
+    share = random.random(count, np.float32)
+    tables += [place + 1 for place in first] + share.view(np.uint32).tolist()
+  if method == _FILTER and exact:
+    tables += [0] * (len(tables) % 2)
+    tables += random.random(count * taps).view(np.uint32).tolist()
+  elif method == _FILTER:
+    weights = random.integers(-(1 << 18), 1 << 21, count * taps).astype(np.int32)
+    tables += weights.view(np.uint32).tolist()
+  return table, size, begin, count, taps
+
+
 class CompiledTest(tf.test.TestCase):
   def test_machine_code_has_every_kernel(self):
     source = interpreted.source()
@@ -58,8 +98,67 @@ class CompiledTest(tf.test.TestCase):
       if (kind, stored) != ("v1", "u16")
     }
     names |= {f"v1_u8_u8_{step}" for step in ("sequential", "unpack", "predict")}
-    found = re.findall(rb"liquid_l3_(\w+)\0", binary)
+    names |= {
+      f"image_{stored}_{out}"
+      for stored in ("u8", "u16")
+      for out in (stored, "f32", "f16", "bf16")
+    }
+    found = re.findall(rb"liquid_(?:l3_)?(\w+)\0", binary)
     self.assertEqual({name.decode() for name in found} & names, names)
+
+
+class RecipeTest(tf.test.TestCase, parameterized.TestCase):
+  """The kernel of recipes, beside its own code on the host (image_device_test).
+
+  The numbers of its resizes are drawn by chance.
+  """
+
+  @parameterized.parameters(
+    (_FILTER, "u8", "f32", 3, True, 0),
+    (_FILTER, "u8", "u8", 3, False, 1),
+    (_FILTER, "u8", "f16", 4, True, 1),
+    (_FILTER, "u16", "bf16", 1, False, 0),
+    (_LERP, "u8", "bf16", 3, False, 0),
+    (_LERP, "u16", "u16", 2, True, 0),
+    (_PICK, "u8", "u8", 3, True, 0),
+    (_COPY, "u8", "f32", 3, False, 0),
+  )
+  def test_bits_are_those_of_the_host(
+    self, method, stored, out, channels, planar, rows_first
+  ):
+    random = np.random.default_rng(method)
+    sample_type = np.dtype({"u8": "u1", "u16": "u2"}[stored])
+    out_type = {"u8": "u1", "u16": "u2", "f32": "u4", "f16": "u2", "bf16": "u2"}[out]
+    height, width, size = 18, 36, 40
+    output = np.zeros(1, _OUTPUT)
+    output[0] = (height, width, channels, planar, (120, 110, 0, 9), (58, 60, 1, 3))
+    scratch = random.integers(0, 256, (2, size, size, channels), np.uint8)
+    scratch = scratch.astype(sample_type) * (1 if stored == "u8" else 257)
+    samples, tables = np.zeros(2, _SAMPLE), []
+    for i in range(2):
+      axes = [
+        _axis(random, method, tables, begin, count, size, stored == "u16")
+        for begin, count in ((i, height - 2 * i), (3 * i, width - 5 * i))
+      ]
+      # The second one lies on its side, and is all of the result but its edges.
+      way = (i * size * size, *((1, size) if i else (size, 1)))
+      samples[i] = (*way, *axes, i, method, rows_first, i, 1 - i, 77)
+    arguments = [
+      output,
+      samples,
+      np.uint32(2 * 4),
+      np.asarray(tables or [0], np.uint32),
+      np.full(2 * height * width * channels, 0xA5, out_type),
+      scratch,
+    ]
+    name = f"liquid_image_{stored}_{out}"
+    tile = 16 * 32 * channels
+    shared = tile * (5 if stored == "u8" else 16)
+    wanted = [*arguments[:4], arguments[4].copy(), scratch.copy()]
+    interpreted.on_host(name, wanted, 128, shared)
+    self.assertGreater(len(np.unique(wanted[4])), 20)
+    interpreted.Kernels(misplaced=1)(name, 8, 128, arguments, shared)
+    self.assertAllEqual(arguments[4], wanted[4])
 
 
 class MachineTest(tf.test.TestCase, parameterized.TestCase):

@@ -37,7 +37,6 @@ def _dataset(
     tf.data.Dataset.from_tensors(
       (
         tf.constant(files),
-        tf.zeros([n, 4], tf.int32),
         tf.range(i * n, (i + 1) * n, dtype=tf.int64),
         tf.constant(_sum(files), tf.int64),
       )

@@ -16,6 +16,23 @@ size_t Aligned(size_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+// What a recipe needs beside the batch.
+void LayOut(const ImageDeviceBatch& recipe, uint32_t channels,
+            const L3LaneLayout& layout, uint8_t* host) {
+  uint8_t* output = host + layout.output;
+  for (const ImageDeviceChunk& chunk : recipe.chunks) {
+    const L3DeviceOutput of_chunk = {chunk.height, chunk.width, channels, 0,
+                                     {},           {}};
+    output += sizeof(of_chunk);
+    std::memcpy(output, &of_chunk, sizeof(of_chunk));
+  }
+  std::memcpy(host + layout.samples, recipe.samples.data(),
+              recipe.samples.size() * sizeof(ImageDeviceSample));
+  if (recipe.tables.empty()) return;
+  std::memcpy(host + layout.tables, recipe.tables.data(),
+              recipe.tables.size() * sizeof(uint32_t));
+}
+
 // Takes back what Start() gave, and tells.
 void Tell(CuStream /*stream*/, CuResult result, void* data) {
   const std::unique_ptr<L3Lane::Done> done(static_cast<L3Lane::Done*>(data));
@@ -24,11 +41,23 @@ void Tell(CuStream /*stream*/, CuResult result, void* data) {
 
 }  // namespace
 
-L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch)
-    : output(Aligned(batch.tasks.size() * sizeof(uint32_t))),
-      tasks(output + Aligned(sizeof(L3DeviceOutput))),
-      bytes(tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask))),
-      size(bytes + batch.bytes) {}
+L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
+                           const ImageDeviceBatch* recipe) {
+  output = Aligned(batch.tasks.size() * sizeof(uint32_t));
+  const size_t outputs = recipe == nullptr ? 1 : 1 + recipe->chunks.size();
+  tasks = output + Aligned(outputs * sizeof(L3DeviceOutput));
+  samples = tables = bytes =
+      tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
+  if (recipe != nullptr) {
+    tables =
+        samples + Aligned(recipe->samples.size() * sizeof(ImageDeviceSample));
+    bytes = tables + Aligned(recipe->tables.size() * sizeof(uint32_t));
+  }
+  size = bytes + batch.bytes;
+  scratch = Aligned(size);
+  device_size =
+      recipe == nullptr ? size : scratch + L3RoundUp(recipe->scratch_bytes);
+}
 
 Status L3Lane::Create(const CudaDriver& driver, CuContext context,
                       std::unique_ptr<L3Lane>* lane) {
@@ -78,7 +107,30 @@ Status L3Lane::Mark(CuEvent event) {
                     "to mark a place in a stream");
 }
 
-Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
+Status L3Lane::MakeImages(const L3DeviceBatch& batch,
+                          const ImageDeviceBatch& recipe,
+                          const ImageDeviceChunk& chunk,
+                          const L3LaneLayout& layout, CuFunction function,
+                          const L3LaneMemory& memory) {
+  CuAddress output = memory.staging + layout.output;
+  CuAddress samples =
+      memory.staging + layout.samples + chunk.first * sizeof(ImageDeviceSample);
+  CuAddress tables = memory.staging + layout.tables;
+  CuAddress pixels = memory.pixels;
+  CuAddress scratch = memory.staging + layout.scratch;
+  uint32_t count = chunk.count * ImageTiles(recipe.height, recipe.width);
+  void* arguments[] = {&output, &samples, &count, &tables, &pixels, &scratch};
+  return CudaStatus(
+      driver_,
+      driver_.launch(function, count, 1, 1, kImageThreads, 1, 1,
+                     ImageSharedBytes(batch.image.channels, batch.image.bits),
+                     stream_, arguments, nullptr),
+      "to launch a kernel");
+}
+
+Status L3Lane::Enqueue(const L3DeviceBatch& batch,
+                       const ImageDeviceBatch* recipe,
+                       const L3LaneLayout& layout,
                        const std::vector<CuFunction>& functions,
                        const L3LaneMemory& memory) {
   LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
@@ -94,8 +146,17 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
   CuAddress output = memory.staging + layout.output;
   CuAddress bytes = memory.staging + layout.bytes;
   CuAddress pixels = memory.pixels;
-  for (size_t i = 0; i < functions.size(); ++i) {
+  for (size_t i = 0; i < batch.launches.size(); ++i) {
     L3DeviceLaunch launch = batch.launches[i];
+    if (recipe != nullptr) {
+      const ImageDeviceChunk& chunk = recipe->chunks[launch.chunk];
+      output = memory.staging + layout.output +
+               (1 + launch.chunk) * sizeof(L3DeviceOutput);
+      // Tasks have the numbers of images in the batch.
+      pixels = memory.staging + layout.scratch -
+               uint64_t{chunk.first} * chunk.height * chunk.width *
+                   batch.image.BytesPerPixel();
+    }
     CuAddress results = memory.staging + launch.first * sizeof(uint32_t);
     CuAddress tasks =
         memory.staging + layout.tasks + launch.first * sizeof(L3DeviceTask);
@@ -106,6 +167,12 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
         driver_.launch(functions[i], launch.blocks, 1, 1, launch.threads, 1, 1,
                        launch.shared_bytes, stream_, arguments, nullptr),
         "to launch a kernel"));
+    if (recipe != nullptr && (i + 1 == batch.launches.size() ||
+                              batch.launches[i + 1].chunk != launch.chunk)) {
+      LIQUID_RETURN_IF_ERROR(MakeImages(batch, *recipe,
+                                        recipe->chunks[launch.chunk], layout,
+                                        functions.back(), memory));
+    }
   }
   LIQUID_RETURN_IF_ERROR(Mark(decoded_));
   return CudaStatus(
@@ -115,29 +182,38 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
       "to copy the results");
 }
 
-Status L3Lane::Start(const L3DeviceBatch& batch, const Fill& fill,
-                     const L3DeviceOutput& output, const std::string& types,
-                     const L3LaneMemory& memory, Done done) {
+Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+                     const Fill& fill, const L3DeviceOutput& output,
+                     const std::string& types, const L3LaneMemory& memory,
+                     Done done) {
   const CudaDriver& driver = driver_;
   const CuStream stream = stream_;
   const CudaScope scope(driver, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());
-  std::vector<CuFunction> functions(batch.launches.size());
-  for (size_t i = 0; i < functions.size(); ++i) {
-    LIQUID_RETURN_IF_ERROR(FindL3Function(
-        driver, context_, L3KernelName(batch.launches[i].kind, types),
-        &functions[i]));
+  // Scratch memory has what is stored.
+  const std::string stored = types.substr(0, types.find('_'));
+  std::vector<std::string> names;
+  for (const L3DeviceLaunch& launch : batch.launches) {
+    names.push_back(L3KernelName(
+        launch.kind, recipe == nullptr ? types : stored + "_" + stored));
   }
-  const L3LaneLayout layout(batch);
+  if (recipe != nullptr) names.push_back("liquid_image_" + types);
+  std::vector<CuFunction> functions(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    LIQUID_RETURN_IF_ERROR(
+        FindL3Function(driver, context_, names[i], &functions[i]));
+  }
+  const L3LaneLayout layout(batch, recipe);
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.size));
   uint8_t* const host = host_.data();
   std::memset(host, kNotRun, batch.tasks.size() * sizeof(uint32_t));
   std::memcpy(host + layout.output, &output, sizeof(output));
+  if (recipe != nullptr) LayOut(*recipe, output.channels, layout, host);
   std::memcpy(host + layout.tasks, batch.tasks.data(),
               batch.tasks.size() * sizeof(L3DeviceTask));
   fill(host + layout.bytes);
 
-  Status status = Enqueue(batch, layout, functions, memory);
+  Status status = Enqueue(batch, recipe, layout, functions, memory);
   if (status.ok()) {
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.

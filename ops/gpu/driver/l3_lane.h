@@ -16,16 +16,19 @@
 namespace liquid {
 
 // Where everything but the pixels lies, on the host as on the device; each part
-// begins at a multiple of 256.
+// begins at a multiple of 256. `recipe` may be null.
 struct L3LaneLayout {
-  explicit L3LaneLayout(const L3DeviceBatch& batch);
-  // The results, a uint32_t for each task, come first.
-  size_t output, tasks, bytes, size;
+  L3LaneLayout(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe);
+  // The results, a uint32_t for each task, come first. Outputs are that of the
+  // pixels, and with a recipe that of each chunk in scratch memory.
+  size_t output, tasks, samples, tables, bytes, size;
+  // On the device alone, with what is scratch memory there.
+  size_t scratch, device_size;
 };
 
 // Memory of the device that a batch needs, both at a multiple of 16.
 struct L3LaneMemory {
-  CuAddress staging;  // L3LaneLayout::size bytes
+  CuAddress staging;  // L3LaneLayout::device_size bytes
   CuAddress pixels;
 };
 
@@ -60,13 +63,15 @@ class L3Lane {
   Status WaitFor(CuStream stream);
 
   // Lays out a batch and starts it: one copy to the device, the batch's
-  // launches, one copy back. `types` are what L3KernelName takes. What `fill`
-  // reads is needed no longer afterwards; `memory` is the lane's until `done`
-  // is called, which happens once if and only if this is OK. Errors: those of
-  // FindL3Function, and of the driver.
-  Status Start(const L3DeviceBatch& batch, const Fill& fill,
-               const L3DeviceOutput& output, const std::string& types,
-               const L3LaneMemory& memory, Done done);
+  // launches, one copy back. `types` are what L3KernelName takes. With a
+  // `recipe`, which may be null, the batch was planned for its chunks: each is
+  // decoded into scratch memory, from which one more launch makes pixels. What
+  // `fill` reads is needed no longer afterwards; `memory` is the lane's until
+  // `done` is called, which happens once if and only if this is OK. Errors:
+  // those of FindL3Function, and of the driver.
+  Status Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+               const Fill& fill, const L3DeviceOutput& output,
+               const std::string& types, const L3LaneMemory& memory, Done done);
 
   // What became of a batch, of what Done was told, and what it took. Internal
   // where it failed; `*times` is then unchanged.
@@ -81,9 +86,14 @@ class L3Lane {
   L3Lane(const CudaDriver& driver, CuContext context)
       : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
-  Status Enqueue(const L3DeviceBatch& batch, const L3LaneLayout& layout,
+  Status Enqueue(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+                 const L3LaneLayout& layout,
                  const std::vector<CuFunction>& functions,
                  const L3LaneMemory& memory);
+  // Makes the images of a chunk of those that lie in scratch memory.
+  Status MakeImages(const L3DeviceBatch& batch, const ImageDeviceBatch& recipe,
+                    const ImageDeviceChunk& chunk, const L3LaneLayout& layout,
+                    CuFunction function, const L3LaneMemory& memory);
 
   const CudaDriver& driver_;
   const CuContext context_;

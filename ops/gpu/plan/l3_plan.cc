@@ -23,7 +23,8 @@ constexpr uint32_t kL3RawColumns = 1024;
 // Plans one file after the other.
 class Planner {
  public:
-  explicit Planner(L3DeviceBatch* batch) : batch_(batch) {}
+  Planner(const std::vector<ImageDeviceChunk>& chunks, L3DeviceBatch* batch)
+      : chunks_(chunks), batch_(batch) {}
 
   Status Add(const L3DeviceFile& file, uint32_t number,
              const DecodeLimits& limits) {
@@ -63,20 +64,34 @@ class Planner {
         (batch_->bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
     std::vector<L3DeviceTask> tasks;
     std::vector<L3DeviceOrigin> origins;
-    for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
-                                  L3TaskKind::kV1, L3TaskKind::kRaw}) {
-      L3DeviceLaunch launch = {kind, static_cast<uint32_t>(tasks.size())};
-      for (size_t i = 0; i < batch_->tasks.size(); ++i) {
-        if (batch_->tasks[i].kind != kind) continue;
-        tasks.push_back(batch_->tasks[i]);
-        origins.push_back(batch_->origins[i]);
-        launch.shared_bytes =
-            std::max(launch.shared_bytes, SharedBytes(batch_->tasks[i]));
+    size_t begin = 0;
+    for (uint32_t chunk = 0; begin < batch_->tasks.size(); ++chunk) {
+      size_t end = batch_->tasks.size();
+      if (!chunks_.empty()) {
+        const uint32_t images = chunks_[chunk].first + chunks_[chunk].count;
+        end = begin;
+        while (end < batch_->tasks.size() &&
+               batch_->tasks[end].image < images) {
+          ++end;
+        }
       }
-      launch.count = static_cast<uint32_t>(tasks.size()) - launch.first;
-      launch.blocks = launch.count;
-      launch.threads = kL3Warp * batch_->image.channels;
-      if (launch.count > 0) batch_->launches.push_back(launch);
+      for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
+                                    L3TaskKind::kV1, L3TaskKind::kRaw}) {
+        L3DeviceLaunch launch = {kind, chunk,
+                                 static_cast<uint32_t>(tasks.size())};
+        for (size_t i = begin; i < end; ++i) {
+          if (batch_->tasks[i].kind != kind) continue;
+          tasks.push_back(batch_->tasks[i]);
+          origins.push_back(batch_->origins[i]);
+          launch.shared_bytes =
+              std::max(launch.shared_bytes, SharedBytes(batch_->tasks[i]));
+        }
+        launch.count = static_cast<uint32_t>(tasks.size()) - launch.first;
+        launch.blocks = launch.count;
+        launch.threads = kL3Warp * batch_->image.channels;
+        if (launch.count > 0) batch_->launches.push_back(launch);
+      }
+      begin = end;
     }
     batch_->tasks = std::move(tasks);
     batch_->origins = std::move(origins);
@@ -94,15 +109,16 @@ class Planner {
                   L3RoundUp(skew + task.size[0]));
   }
 
-  // The first file decides the size of all.
+  // The first file decides the size of all, but for scratch memory.
   Status CheckSize(const ImageInfo& stored) {
     ImageInfo image = stored;
     image.height = window_.height;
     image.width = window_.width;
     if (file_ == 0) batch_->image = image;
     const ImageInfo& first = batch_->image;
-    if (image.height == first.height && image.width == first.width &&
-        image.channels == first.channels && image.bits == first.bits) {
+    const bool fits = !chunks_.empty() || (image.height == first.height &&
+                                           image.width == first.width);
+    if (fits && image.channels == first.channels && image.bits == first.bits) {
       return OkStatus();
     }
     return InvalidArgument(
@@ -225,6 +241,7 @@ class Planner {
     }
   }
 
+  const std::vector<ImageDeviceChunk>& chunks_;
   L3DeviceBatch* const batch_;
   uint32_t file_ = 0;
   ByteSpan bytes_;
@@ -278,12 +295,13 @@ const char* Describe(L3DeviceError error) {
 }  // namespace
 
 Status PlanL3Device(const std::vector<L3DeviceFile>& files,
-                    const DecodeLimits& limits, L3DeviceBatch* batch) {
+                    const DecodeLimits& limits, L3DeviceBatch* batch,
+                    const std::vector<ImageDeviceChunk>& chunks) {
   *batch = L3DeviceBatch();
   if (files.empty()) {
     return InvalidArgument("l3: a batch for a device must have an image");
   }
-  Planner planner(batch);
+  Planner planner(chunks, batch);
   for (size_t i = 0; i < files.size(); ++i) {
     const Status status =
         planner.Add(files[i], static_cast<uint32_t>(i), limits);

@@ -13,6 +13,7 @@
 #include "ops/codecs/l3/device/l3_device.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
+#include "ops/image/device/image_plan.h"
 
 namespace liquid {
 
@@ -35,10 +36,11 @@ struct L3DeviceOrigin {
   uint64_t offset[3];
 };
 
-// Tasks [first, first + count) of a batch, which are of one kind: one kernel
-// does them.
+// Tasks [first, first + count) of a batch, which are of one kind, and of one
+// chunk of its images: one kernel does them.
 struct L3DeviceLaunch {
   L3TaskKind kind;
+  uint32_t chunk;
   uint32_t first, count;
   uint32_t blocks;
   uint32_t threads, shared_bytes;  // of a block
@@ -47,19 +49,21 @@ struct L3DeviceLaunch {
 struct L3DeviceBatch {
   ImageInfo image;  // of each window, with the channels and bits of all files
   std::vector<L3DeviceCopy> copies;
-  // In the order of the launches, and of one kind in that of the images.
+  // In the order of the launches, and of one launch in that of the images.
   std::vector<L3DeviceTask> tasks;
   std::vector<L3DeviceOrigin> origins;  // of each task
   std::vector<L3DeviceLaunch> launches;
   uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
 };
 
-// Plans a batch of at least one file. O(patches of all files). Errors: those of
-// PeekL3 and PeekRaw, with the image's number in front; InvalidArgument for a
-// window that does not fit, and where the windows' sizes, the channels or the
-// bits differ.
+// Plans a batch of at least one file. With `chunks` its windows are decoded
+// into scratch memory, one chunk after another, and may differ in size.
+// O(patches of all files). Errors: those of PeekL3 and PeekRaw, with the
+// image's number in front; InvalidArgument for a window that does not fit, and
+// where the windows' sizes, the channels or the bits differ.
 Status PlanL3Device(const std::vector<L3DeviceFile>& files,
-                    const DecodeLimits& limits, L3DeviceBatch* batch);
+                    const DecodeLimits& limits, L3DeviceBatch* batch,
+                    const std::vector<ImageDeviceChunk>& chunks = {});
 
 // Copies into `out`, batch.bytes of them, what the tasks read; the rest is 0.
 void FillL3Device(const std::vector<L3DeviceFile>& files,

@@ -12,6 +12,8 @@
 #include "ops/gpu/tf/l3_slots.h"
 #include "ops/gpu/tf/l3_totals.h"
 #include "ops/gpu/tf/tf_gpu.h"
+#include "ops/image/device/image_plan.h"
+#include "ops/image/recipe_text.h"
 #include "ops/kernel/image_inputs.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -44,6 +46,8 @@ const char* KernelType(DataType type) {
       return "u16";
     case tensorflow::DT_BFLOAT16:
       return "bf16";
+    case tensorflow::DT_HALF:
+      return "f16";
     default:
       return "f32";
   }
@@ -69,8 +73,10 @@ absl::Status ReadChannels(const Tensor& values, const char* name, bool positive,
   return absl::OkStatus();
 }
 
-// Finds the files where they lie, in strings or in the records of a batch.
-absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found) {
+// Finds the files where they lie, in strings or in the records of a batch; and
+// what is to become of the images, which only records have.
+absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found,
+                       std::vector<ImageDeviceInput>* inputs) {
   if (files.dtype() == tensorflow::DT_VARIANT) {
     const auto* const batch =
         files.dims() == 0 ? files.scalar<Variant>()().get<BatchRecords>()
@@ -80,8 +86,11 @@ absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found) {
           "files must be strings, or the records of a batch of "
           "Liquid>DecodeBatchDataset");
     }
-    for (const RecordPtr& record : batch->records) {
-      found->push_back({record->content.image, {}});
+    for (size_t i = 0; i < batch->records.size(); ++i) {
+      const Record& record = *batch->records[i];
+      found->push_back({record.content.image, {}});
+      inputs->push_back(
+          {&batch->plans[i], record.row.height, record.row.width});
     }
     return absl::OkStatus();
   }
@@ -97,24 +106,29 @@ absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found) {
 }
 
 absl::Status ReadFiles(OpKernelContext* context,
-                       std::vector<L3DeviceFile>* files) {
+                       std::vector<L3DeviceFile>* files,
+                       std::vector<ImageDeviceInput>* inputs) {
   const Tensor& windows = context->input(1);
   const Tensor& samples = context->input(2);
-  TF_RETURN_IF_ERROR(FindFiles(context->input(0), files));
+  TF_RETURN_IF_ERROR(FindFiles(context->input(0), files, inputs));
   const auto n = static_cast<int64_t>(files->size());
-  if (windows.shape() != TensorShape({n, 4}) ||
+  const bool are_records = context->input(0).dtype() == tensorflow::DT_VARIANT;
+  if (windows.shape() != TensorShape({are_records ? 0 : n, 4}) ||
       (samples.shape() != TensorShape({n}) &&
        samples.shape() != TensorShape({0}))) {
     return absl::InvalidArgumentError(
         "windows and samples of " + std::to_string(n) +
-        " files must have the shapes [n, 4] and [n] or [0], their shapes are " +
+        " files must have the shapes [n, 4], or [0, 4] of records, and [n] or "
+        "[0], their shapes are " +
         windows.shape().DebugString() + " and " +
         samples.shape().DebugString());
   }
   for (int64_t i = 0; i < n; ++i) {
     L3DeviceFile& file = (*files)[i];
-    TF_RETURN_IF_ERROR(
-        ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i, &file.window)));
+    if (!are_records) {
+      TF_RETURN_IF_ERROR(ToTf(
+          ReadWindow(windows.flat<int32_t>().data() + 4 * i, &file.window)));
+    }
     if (samples.NumElements() > 0) file.sample = samples.vec<int64_t>()(i);
   }
   return absl::OkStatus();
@@ -132,6 +146,11 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     OP_REQUIRES_OK(context, context->GetAttr("dtype", &type_));
     OP_REQUIRES_OK(context, context->GetAttr("planar", &planar_));
     OP_REQUIRES_OK(context, context->GetAttr("device", &device_));
+    std::vector<std::string> recipe;
+    OP_REQUIRES_OK(context, context->GetAttr("recipe", &recipe));
+    RecipeText text;
+    OP_REQUIRES_OK(context, ToTf(ParseRecipe(recipe, &text)));
+    recipe_ = text.recipe;
   }
 
   void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
@@ -146,6 +165,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   struct Work {
     std::vector<L3DeviceFile> files;
     L3DeviceBatch batch;
+    ImageDeviceBatch images;
+    const ImageDeviceBatch* recipe = nullptr;  // images, or none
     TfGpu gpu;
     TensorShape shape;
     L3Slot* slot = nullptr;
@@ -153,11 +174,18 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
 
   absl::Status Start(OpKernelContext* context, DoneCallback done) {
     auto work = std::make_shared<Work>();
-    TF_RETURN_IF_ERROR(ReadFiles(context, &work->files));
+    std::vector<ImageDeviceInput> inputs;
+    TF_RETURN_IF_ERROR(ReadFiles(context, &work->files, &inputs));
     TF_RETURN_IF_ERROR(FindTfGpu(context, device_, &work->gpu));
+    TF_RETURN_IF_ERROR(PlanImages(inputs, work.get()));
     L3DeviceBatch& batch = work->batch;
-    TF_RETURN_IF_ERROR(ToTf(PlanL3Device(work->files, limits_, &batch)));
-    const ImageInfo& image = batch.image;
+    TF_RETURN_IF_ERROR(
+        ToTf(PlanL3Device(work->files, limits_, &batch, work->images.chunks)));
+    ImageInfo image = batch.image;
+    if (work->recipe != nullptr) {
+      image.height = work->recipe->height;
+      image.width = work->recipe->width;
+    }
     L3DeviceOutput output = {image.height, image.width, image.channels,
                              planar_,      {},          {}};
     TF_RETURN_IF_ERROR(ReadChannels(context->input(3), "mean", false,
@@ -170,8 +198,9 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     work->shape =
         planar_ ? TensorShape({n, image.channels, image.height, image.width})
                 : TensorShape({n, image.height, image.width, image.channels});
+    const L3LaneLayout layout(batch, work->recipe);
     TF_RETURN_IF_ERROR(slots_.Take(work->gpu, type_, work->shape,
-                                   L3LaneLayout(batch).size, &work->slot));
+                                   layout.device_size, &work->slot));
     L3Slot& slot = *work->slot;
     const L3LaneMemory memory = {
         reinterpret_cast<CuAddress>(slot.staging.data()),
@@ -188,7 +217,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
                            });
     };
     const Status started = slot.lane->Start(
-        batch, fill, output, types, memory,
+        batch, work->recipe, fill, output, types, memory,
         [this, context, work, workers, done](CuResult result) {
           // What follows may call the driver, which its own thread must not.
           workers->Schedule([this, context, work, result, done] {
@@ -202,15 +231,49 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     return ToTf(started);
   }
 
+  // Gives files their windows, where the plans of records say them.
+  absl::Status PlanImages(const std::vector<ImageDeviceInput>& inputs,
+                          Work* work) const {
+    bool needs_recipe = type_ == tensorflow::DT_HALF;
+    for (const ImageDeviceInput& input : inputs) {
+      needs_recipe = needs_recipe || NeedsDeviceRecipe(*input.plan);
+    }
+    if (inputs.empty()) {
+      if (!needs_recipe) return absl::OkStatus();
+      return absl::InvalidArgumentError(
+          "dtype must not be half where files are strings");
+    }
+    for (size_t i = 0; i < inputs.size() && !needs_recipe; ++i) {
+      Window& window = work->files[i].window;
+      window = inputs[i].plan->part;
+      window.y += inputs[i].plan->window.y;
+      window.x += inputs[i].plan->window.x;
+    }
+    if (!needs_recipe) return absl::OkStatus();
+    Format format;
+    ImageInfo info;
+    const ByteSpan first = work->files[0].bytes;
+    TF_RETURN_IF_ERROR(ToTf(SniffFormat(first, &format)));
+    TF_RETURN_IF_ERROR(ToTf(Peek(format, first, limits_, &info)));
+    TF_RETURN_IF_ERROR(ToTf(PlanImageDevice(recipe_, inputs, info.channels,
+                                            info.bits, &work->images)));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      work->files[i].window = work->images.windows[i];
+    }
+    work->recipe = &work->images;
+    return absl::OkStatus();
+  }
+
   absl::Status FindTypes(const ImageInfo& image, std::string* types) const {
     const DataType stored =
         image.bits == 16 ? tensorflow::DT_UINT16 : tensorflow::DT_UINT8;
-    const bool is_float =
-        type_ == tensorflow::DT_FLOAT || type_ == tensorflow::DT_BFLOAT16;
+    const bool is_float = type_ == tensorflow::DT_FLOAT ||
+                          type_ == tensorflow::DT_BFLOAT16 ||
+                          type_ == tensorflow::DT_HALF;
     if (type_ != stored && !is_float) {
       return absl::InvalidArgumentError(
           "dtype (" + tensorflow::DataTypeString(type_) +
-          ") must be float, bfloat16 or the stored " +
+          ") must be float, half, bfloat16 or the stored " +
           tensorflow::DataTypeString(stored));
     }
     *types = std::string(KernelType(stored)) + "_" + KernelType(type_);
@@ -224,9 +287,9 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     TF_RETURN_IF_ERROR(ToTf(CheckL3Device(
         batch.tasks.data(), batch.origins.data(), work->slot->lane->results(),
         batch.tasks.size(), work->files)));
-    L3Totals::Process().Add(work->shape.dim_size(0),
-                            static_cast<int64_t>(L3LaneLayout(batch).size),
-                            times);
+    L3Totals::Process().Add(
+        work->shape.dim_size(0),
+        static_cast<int64_t>(L3LaneLayout(batch, work->recipe).size), times);
     const Tensor& pixels = work->slot->pixels;
     Variant made = L3Pixels{pixels.shape() == work->shape
                                 ? pixels
@@ -239,6 +302,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   DataType type_;
   bool planar_ = false;
   std::string device_;
+  Recipe recipe_;
   L3Slots slots_;
 };
 

@@ -18,7 +18,7 @@ absl::Status DecodeShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &windows));
   TF_RETURN_IF_ERROR(
       c->Merge(windows,
-               c->MakeShape({are_records ? c->UnknownDim() : c->Dim(files, 0),
+               c->MakeShape({are_records ? c->MakeDim(0) : c->Dim(files, 0),
                              c->MakeDim(4)}),
                &unused));
   for (int i = 2; i < 5; ++i) {
@@ -54,8 +54,9 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .Input("std: float")
     .Output("pixels: variant")
     .Attr("T: {string, variant}")
-    .Attr("dtype: {uint8, uint16, float, bfloat16}")
+    .Attr("dtype: {uint8, uint16, float, half, bfloat16}")
     .Attr("planar: bool = false")
+    .Attr("recipe: list(string) = []")
     .Attr("device: string = 'GPU:0'")
     .Attr(kMaxPixels)
     // Or what it makes of constants would be a constant, which has to be saved.
@@ -67,14 +68,17 @@ Decodes a batch of L3 and raw images of one size into the memory of a GPU.
 Runs on the processor, and ends when the pixels are complete and checked.
 
 files: Strings [n], the bytes of the files; or a scalar, the records of a batch of
-  Liquid>DecodeBatchDataset, whose bytes are taken from where they were read to.
+  Liquid>DecodeBatchDataset, whose bytes are taken from where they were read to, and
+  whose plans say which window is decoded, and what becomes of it.
 windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
+  [0, 4] with records.
 samples: [n], numbers by which errors name the images, or [0].
 mean: [1] or [channels], subtracted from the stored values where dtype is floating.
 std: [1] or [channels], above 0, by which they are divided then.
 pixels: Scalar, for Liquid>L3DevicePixels on that GPU.
-dtype: Of the pixels: the stored one, or a floating one.
+dtype: Of the pixels: the stored one, or a floating one; half with records alone.
 planar: Whether channels come before rows.
+recipe: That the plans were made of; see ops/image/recipe_text.h.
 device: The GPU, as TensorFlow numbers them.
 max_pixels: The largest height * width of a whole image that is accepted.
 )doc");
@@ -95,7 +99,7 @@ namespace liquid {
 REGISTER_OP("Liquid>L3DevicePixels")
     .Input("pixels: variant")
     .Output("images: dtype")
-    .Attr("dtype: {uint8, uint16, float, bfloat16}")
+    .Attr("dtype: {uint8, uint16, float, half, bfloat16}")
     .Attr("shape: shape = {unknown_rank: true}")
     .SetShapeFn(PixelsShape)
     .Doc(R"doc(

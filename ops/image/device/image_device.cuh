@@ -168,6 +168,20 @@ LIQUID_DEVICE void ImageEach(Block& block, uint32_t rows, uint32_t values,
   });
 }
 
+// `sum`, and pixels [from, end) of one axis with their weights; from one to the
+// next are `step` values.
+template <typename Sums, typename Taps, typename Value>
+LIQUID_DEVICE typename Sums::Sum ImageAdd(typename Sums::Sum sum,
+                                          const Taps& taps, uint32_t i,
+                                          uint32_t from, uint32_t end,
+                                          const Value* values, uint32_t step) {
+  const auto* weight = taps.weights + (from - taps.first[i]) * taps.count + i;
+  for (; from < end; ++from, values += step, weight += taps.count) {
+    sum = Sums::Add(sum, *values, *weight);
+  }
+  return sum;
+}
+
 // Leaves in `sums` those of the second pass, a row of the tile after another,
 // kImageTileColumns pixels apart.
 template <typename Sample, typename Block, typename Sums = ImageSums<Sample>>
@@ -200,16 +214,6 @@ LIQUID_DEVICE void ImageFilter(Block& block, const ImageDeviceSample& sample,
     }
     return Sums::Round(sum);
   };
-  // Of pixels [from, end) of one axis a sum's part, each `step` apart.
-  const auto add = [](Sum sum, const Taps& taps, uint32_t i, uint32_t from,
-                      uint32_t end, const auto* values, int64_t step) {
-    const uint32_t first = taps.first[i];
-    const auto* weight = taps.weights + (from - first) * taps.count + i;
-    for (; from < end; ++from, values += step, weight += taps.count) {
-      sum = Sums::Add(sum, *values, *weight);
-    }
-    return sum;
-  };
   const bool rows_first = sample.rows_first != 0;
   const Taps second = rows_first ? columns : rows;
   const uint32_t begin = second.first[rows_first ? part.x : part.y];
@@ -238,23 +242,23 @@ LIQUID_DEVICE void ImageFilter(Block& block, const ImageDeviceSample& sample,
                       across);
                 });
     }
-    ImageEach(block, part.rows, part.columns * channels,
-              [&](uint32_t row, uint32_t i) {
-                const uint32_t pixel = ImagePixelOf(i, channels);
-                const uint32_t to = rows_first ? part.x + pixel : part.y + row;
-                const uint32_t first = second.first[to], last = second.End(to);
-                const uint32_t from = first > at ? first : at;
-                Sum& sum = sums[row * pitch + i];
-                if (at == begin) sum = Sums::kZero;
-                if (from >= last || from >= stop) return;
-                const auto* values =
-                    between + (rows_first
-                                   ? row * pitch + (from - at) * channels +
-                                         (i - pixel * channels)
-                                   : (from - at) * pitch + i);
-                sum = add(sum, second, to, from, last < stop ? last : stop,
-                          values, rows_first ? channels : pitch);
-              });
+    ImageEach(
+        block, part.rows, part.columns * channels,
+        [&](uint32_t row, uint32_t i) {
+          const uint32_t pixel = ImagePixelOf(i, channels);
+          const uint32_t to = rows_first ? part.x + pixel : part.y + row;
+          const uint32_t first = second.first[to], last = second.End(to);
+          const uint32_t from = first > at ? first : at;
+          Sum& sum = sums[row * pitch + i];
+          if (at == begin) sum = Sums::kZero;
+          if (from >= last || from >= stop) return;
+          const auto* values =
+              between + (rows_first ? row * pitch + (from - at) * channels +
+                                          (i - pixel * channels)
+                                    : (from - at) * pitch + i);
+          sum = ImageAdd<Sums>(sum, second, to, from, last < stop ? last : stop,
+                               values, rows_first ? channels : pitch);
+        });
   }
 }
 

@@ -2,6 +2,7 @@
 // device, so that a test can stand in for one.
 #include <cstring>
 
+#include "ops/image/device/image_device.cuh"
 #include "tests/ops/gpu/host_device.h"
 
 namespace liquid {
@@ -50,6 +51,37 @@ const Named kKernels[] = {
      Run<L3TaskKind::kV1, uint8_t, uint8_t, L3VariantV1<false, true>>},
 };
 
+// Makes `count` tiles, those of the samples one after another.
+template <typename Sample, typename Out>
+void RunImage(const L3DeviceOutput* output, const ImageDeviceSample* samples,
+              uint32_t count, const uint32_t* tables, void* pixels,
+              const void* scratch, uint32_t threads, uint32_t shared_bytes) {
+  HostBlock block(threads, HostOrder::kForward);
+  const HostMemory memory(shared_bytes);
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = 0; i < count; ++i) {
+    ImageMakeTile<Sample, Out>(block, samples[i / tiles], i % tiles, *output,
+                               tables, static_cast<const Sample*>(scratch),
+                               static_cast<Out*>(pixels), memory.data());
+  }
+}
+
+struct NamedImage {
+  const char* name;
+  decltype(&RunImage<uint8_t, uint8_t>) kernel;
+};
+
+const NamedImage kImageKernels[] = {
+    {"liquid_image_u8_u8", RunImage<uint8_t, uint8_t>},
+    {"liquid_image_u8_f32", RunImage<uint8_t, float>},
+    {"liquid_image_u8_f16", RunImage<uint8_t, ImageHalf>},
+    {"liquid_image_u8_bf16", RunImage<uint8_t, L3BFloat16>},
+    {"liquid_image_u16_u16", RunImage<uint16_t, uint16_t>},
+    {"liquid_image_u16_f32", RunImage<uint16_t, float>},
+    {"liquid_image_u16_f16", RunImage<uint16_t, ImageHalf>},
+    {"liquid_image_u16_bf16", RunImage<uint16_t, L3BFloat16>},
+};
+
 }  // namespace
 }  // namespace liquid
 
@@ -63,6 +95,14 @@ extern "C" __attribute__((visibility("default"))) int liquid_run_on_host(
     named.kernel(static_cast<const liquid::L3DeviceOutput*>(output),
                  static_cast<const liquid::L3DeviceTask*>(tasks), count, bytes,
                  pixels, results, threads, shared_bytes);
+    return 0;
+  }
+  for (const liquid::NamedImage& named : liquid::kImageKernels) {
+    if (std::strcmp(named.name, name) != 0) continue;
+    named.kernel(static_cast<const liquid::L3DeviceOutput*>(output),
+                 static_cast<const liquid::ImageDeviceSample*>(tasks), count,
+                 reinterpret_cast<const uint32_t*>(bytes), pixels, results,
+                 threads, shared_bytes);
     return 0;
   }
   return 1;

@@ -268,5 +268,51 @@ TEST(ImageDeviceTest, RandomRecipesOf16Bits) {
   CheckCases<uint16_t>(PixelType::kUint16);
 }
 
+TEST(ImageDeviceTest, ScratchMemoryIsBounded) {
+  Recipe recipe;
+  recipe.resize.kind = ResizeStep::Kind::kExact;
+  recipe.resize.height = recipe.resize.width = 20;
+  // Three images of these are 30 MB, and one of the last is more than all may
+  // have.
+  std::vector<std::pair<uint32_t, uint32_t>> sizes(7, {2000, 1700});
+  sizes.push_back({5000, 3000});
+  sizes.push_back({10, 10});
+  std::vector<SamplePlan> plans(sizes.size());
+  std::vector<ImageDeviceInput> inputs;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto [height, width] = sizes[i];
+    ASSERT_TRUE(
+        PlanSample(recipe, 0, i, height, width, 1, 1 << 24, &plans[i]).ok());
+    inputs.push_back({&plans[i], height, width});
+  }
+  ImageDeviceBatch batch;
+  ASSERT_TRUE(PlanImageDevice(recipe, inputs, 3, 8, &batch).ok());
+  std::vector<uint32_t> counts;
+  for (const ImageDeviceChunk& chunk : batch.chunks) {
+    counts.push_back(chunk.count);
+  }
+  EXPECT_EQ(counts, std::vector<uint32_t>({3, 3, 1, 1, 1}));
+  EXPECT_EQ(batch.scratch_bytes, 5000u * 3000 * 3);
+  EXPECT_EQ(batch.samples[4].first, 2000 * 1700);
+}
+
+TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
+  Recipe recipe;
+  SamplePlan plans[2];
+  for (uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(
+        PlanSample(recipe, 0, i, 20 + i, 30, 1, 1 << 24, &plans[i]).ok());
+  }
+  ImageDeviceBatch batch;
+  const Status unequal = PlanImageDevice(
+      recipe, {{&plans[0], 20, 30}, {&plans[1], 21, 30}}, 3, 8, &batch);
+  EXPECT_EQ(unequal.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(unequal.message().find("one size"), std::string::npos);
+  plans[0].gray = true;
+  const Status gray =
+      PlanImageDevice(recipe, {{&plans[0], 20, 30}}, 3, 8, &batch);
+  EXPECT_EQ(gray.code(), StatusCode::kUnimplemented);
+}
+
 }  // namespace
 }  // namespace liquid::image_device_test

@@ -22,6 +22,7 @@ class SourceTest(absltest.TestCase):
       self.assertIn(f"LIQUID_L3_KERNELS({kind}, ", text)
     for step in _STEPS:
       self.assertIn(f"LIQUID_L3_KERNEL(v1_u8_u8_{step}, ", text)
+    self.assertIn("LIQUID_IMAGE_KERNELS(u16, ", text)
 
   def test_the_compiler_of_run_time_takes_it(self):
     # ptx_test compiles it whole.

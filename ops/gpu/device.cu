@@ -1,0 +1,3 @@
+// All kernels, as one module.
+#include "ops/codecs/l3/device/l3_device.cu"
+#include "ops/image/device/image_device.cu"
