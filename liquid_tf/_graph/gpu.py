@@ -25,7 +25,9 @@ from liquid_tf.transforms import (
   Cast,
   CenterCrop,
   ChannelsFirst,
+  ColorJitter,
   Flip,
+  Grayscale,
   Mirror,
   Normalize,
   Orient,
@@ -34,6 +36,7 @@ from liquid_tf.transforms import (
   RandomResizedCrop,
   Resize,
   Seed,
+  Solarize,
 )
 
 _DEVICE = "GPU:0"
@@ -44,7 +47,7 @@ _AT_ONCE = 2
 FORMATS = ("l3", "l3-compact", "raw")
 _STEPS = (
   *(Orient, RandomCrop, CenterCrop, RandomResizedCrop, Resize, Pad, Mirror, Flip),
-  *(Normalize, Cast, ChannelsFirst, Seed),
+  *(ColorJitter, Grayscale, Solarize, Normalize, Cast, ChannelsFirst, Seed),
 )
 
 
@@ -205,8 +208,8 @@ def check_steps(recipe: Recipe) -> None:
     if not isinstance(step, _STEPS) or means:
       raise ValueError(
         f"transforms: {step} must not be given with {setting('decode', 'gpu')}, which "
-        "turns, crops, resizes, pads, mirrors, flips and normalises images: decode on "
-        "the processors, or leave it to the model"
+        "turns, crops, resizes, pads, mirrors, flips, colours and normalises images: "
+        "decode on the processors, or leave it to the model"
       )
 
 

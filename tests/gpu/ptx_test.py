@@ -58,7 +58,8 @@ _SAMPLE = np.dtype(
   [("first", "i8"), ("down", "i8"), ("across", "i8"), ("rows", _AXIS)]
   + [("columns", _AXIS)]
   + [(name, "u4") for name in ("image", "method", "rows_first", "mirrored", "flipped")]
-  + [("fill", "u4")]
+  + [("fill", "u4"), ("luma", "u8"), ("changes", "u4"), ("factors", "f4", 3)]
+  + [("hue", "u4"), ("threshold", "u4")]
 )
 _OUTPUT = np.dtype(
   [(name, "u4") for name in ("height", "width", "channels", "planar")]
@@ -98,6 +99,7 @@ class CompiledTest(tf.test.TestCase):
       if (kind, stored) != ("v1", "u16")
     }
     names |= {f"v1_u8_u8_{step}" for step in ("sequential", "unpack", "predict")}
+    names.add("image_luma")
     names |= {
       f"image_{stored}_{out}"
       for stored in ("u8", "u16")
@@ -115,16 +117,17 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     (_FILTER, "u8", "f32", 3, True, 0),
-    (_FILTER, "u8", "u8", 3, False, 1),
+    (_FILTER, "u8", "u8", 3, False, 1, 0x615243),
     (_FILTER, "u8", "f16", 4, True, 1),
     (_FILTER, "u16", "bf16", 1, False, 0),
-    (_LERP, "u8", "bf16", 3, False, 0),
+    (_LERP, "u8", "bf16", 3, False, 0, 0x4213),
     (_LERP, "u16", "u16", 2, True, 0),
     (_PICK, "u8", "u8", 3, True, 0),
-    (_COPY, "u8", "f32", 3, False, 0),
+    (_PICK, "u8", "u8", 1, True, 0, 6),
+    (_COPY, "u8", "f32", 3, False, 0, 0x15),
   )
   def test_bits_are_those_of_the_host(
-    self, method, stored, out, channels, planar, rows_first
+    self, method, stored, out, channels, planar, rows_first, changes=0
   ):
     random = np.random.default_rng(method)
     sample_type = np.dtype({"u8": "u1", "u16": "u2"}[stored])
@@ -132,7 +135,8 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     height, width, size = 18, 36, 40
     output = np.zeros(1, _OUTPUT)
     output[0] = (height, width, channels, planar, (120, 110, 0, 9), (58, 60, 1, 3))
-    scratch = random.integers(0, 256, (2, size, size, channels), np.uint8)
+    # Two images; of the third place, the first bytes are for sums of tiles.
+    scratch = random.integers(0, 256, (3, size, size, channels), np.uint8)
     scratch = scratch.astype(sample_type) * (1 if stored == "u8" else 257)
     samples, tables = np.zeros(2, _SAMPLE), []
     for i in range(2):
@@ -142,7 +146,9 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
       ]
       # The second one lies on its side, and is all of the result but its edges.
       way = (i * size * size, *((1, size) if i else (size, 1)))
-      samples[i] = (*way, *axes, i, method, rows_first, i, 1 - i, 77)
+      sample = *way, *axes, i, method, rows_first, i, 1 - i, 77
+      luma = (len(scratch) - 1) * size * size * channels + 64 * i
+      samples[i] = (*sample, luma, changes, (0.7, 1.4, 0.3), 40, 99)
     arguments = [
       output,
       samples,
@@ -154,6 +160,14 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     name = f"liquid_image_{stored}_{out}"
     tile = 16 * 32 * channels
     shared = tile * (5 if stored == "u8" else 16)
+    shared += 16 * (stored == "u8")
+    if changes:
+      luma = [np.zeros([2, 4], np.uint32) for _ in range(2)]
+      told = "liquid_image_luma", 8, 128
+      interpreted.on_host(told[0], [*arguments[:4], luma[0], scratch], 128, shared)
+      interpreted.Kernels()(*told, [*arguments[:4], luma[1], scratch], shared)
+      self.assertAllEqual(luma[1], luma[0])
+      scratch[2].reshape(-1)[:128].reshape(2, 64)[:, :16] = luma[0].view(np.uint8)
     wanted = [*arguments[:4], arguments[4].copy(), scratch.copy()]
     interpreted.on_host(name, wanted, 128, shared)
     self.assertGreater(len(np.unique(wanted[4])), 20)

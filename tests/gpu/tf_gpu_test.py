@@ -37,6 +37,7 @@ from liquid_tf.transforms import (
   ChannelsFirst,
   ColorJitter,
   Flip,
+  Grayscale,
   Mirror,
   Normalize,
   Orient,
@@ -44,6 +45,8 @@ from liquid_tf.transforms import (
   RandomCrop,
   RandomResizedCrop,
   Resize,
+  Rotate,
+  Solarize,
 )
 
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
@@ -60,6 +63,16 @@ _RECIPES: list[tuple[list, dict]] = [
   ([Resize(longer=60, interpolation="nearest"), Pad(64, value=9), Mirror()], {}),
   ([Orient(), Resize((150, 20)), RandomCrop((140, 20)), Mirror()], {}),
   ([RandomCrop(30), Cast("float16")], {"seed": 5}),
+  (
+    [
+      RandomResizedCrop(48),
+      ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
+      Grayscale(0.2),
+      Solarize(128, p=0.2),
+      Normalize(_MEAN, _STD),
+    ],
+    {},
+  ),
 ]
 # Of the host, for an image whose stored bytes take some 250 pages, beside one copy of
 # these.
@@ -320,8 +333,8 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"features": ["image", "format"]}, r'features \("format"\) must be of'),
     ({"features": ["label"]}, r'features \(label\) must have "image"'),
     (
-      {"transforms": [ColorJitter(0.4)]},
-      r"ColorJitter.* must not be given with decode=\"gpu\", which turns, crops",
+      {"transforms": [Rotate(9)]},
+      r"Rotate.* must not be given with decode=\"gpu\", which turns, crops",
     ),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
     (

@@ -110,7 +110,8 @@ Status L3Lane::Mark(CuEvent event) {
 Status L3Lane::MakeImages(const L3DeviceBatch& batch,
                           const ImageDeviceBatch& recipe,
                           const ImageDeviceChunk& chunk,
-                          const L3LaneLayout& layout, CuFunction function,
+                          const L3LaneLayout& layout,
+                          const std::vector<CuFunction>& functions,
                           const L3LaneMemory& memory) {
   CuAddress output = memory.staging + layout.output;
   CuAddress samples =
@@ -118,14 +119,22 @@ Status L3Lane::MakeImages(const L3DeviceBatch& batch,
   CuAddress tables = memory.staging + layout.tables;
   CuAddress pixels = memory.pixels;
   CuAddress scratch = memory.staging + layout.scratch;
+  CuAddress luma = scratch + recipe.luma;
   uint32_t count = chunk.count * ImageTiles(recipe.height, recipe.width);
-  void* arguments[] = {&output, &samples, &count, &tables, &pixels, &scratch};
-  return CudaStatus(
-      driver_,
-      driver_.launch(function, count, 1, 1, kImageThreads, 1, 1,
-                     ImageSharedBytes(batch.image.channels, batch.image.bits),
-                     stream_, arguments, nullptr),
-      "to launch a kernel");
+  const uint32_t shared =
+      ImageSharedBytes(batch.image.channels, batch.image.bits);
+  const auto launch = [&](CuFunction kernel, CuAddress* out) {
+    void* arguments[] = {&output, &samples, &count, &tables, out, &scratch};
+    return CudaStatus(driver_,
+                      driver_.launch(kernel, count, 1, 1, kImageThreads, 1, 1,
+                                     shared, stream_, arguments, nullptr),
+                      "to launch a kernel");
+  };
+  // What finds sums comes before.
+  if (recipe.luma != 0) {
+    LIQUID_RETURN_IF_ERROR(launch(functions[batch.launches.size()], &luma));
+  }
+  return launch(functions.back(), &pixels);
 }
 
 Status L3Lane::Enqueue(const L3DeviceBatch& batch,
@@ -171,7 +180,7 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                               batch.launches[i + 1].chunk != launch.chunk)) {
       LIQUID_RETURN_IF_ERROR(MakeImages(batch, *recipe,
                                         recipe->chunks[launch.chunk], layout,
-                                        functions.back(), memory));
+                                        functions, memory));
     }
   }
   LIQUID_RETURN_IF_ERROR(Mark(decoded_));
@@ -196,6 +205,9 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   for (const L3DeviceLaunch& launch : batch.launches) {
     names.push_back(L3KernelName(
         launch.kind, recipe == nullptr ? types : stored + "_" + stored));
+  }
+  if (recipe != nullptr && recipe->luma != 0) {
+    names.push_back("liquid_image_luma");
   }
   if (recipe != nullptr) names.push_back("liquid_image_" + types);
   std::vector<CuFunction> functions(names.size());

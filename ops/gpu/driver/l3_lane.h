@@ -93,7 +93,8 @@ class L3Lane {
   // Makes the images of a chunk of those that lie in scratch memory.
   Status MakeImages(const L3DeviceBatch& batch, const ImageDeviceBatch& recipe,
                     const ImageDeviceChunk& chunk, const L3LaneLayout& layout,
-                    CuFunction function, const L3LaneMemory& memory);
+                    const std::vector<CuFunction>& functions,
+                    const L3LaneMemory& memory);
 
   const CudaDriver& driver_;
   const CuContext context_;

@@ -8,39 +8,10 @@
 #define LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_
 
 #include "ops/codecs/l3/device/l3_device_store.cuh"
-#include "ops/image/device/image_device.h"
+#include "ops/image/device/image_device_colour.cuh"
+#include "ops/image/device/image_device_exact.cuh"
 
 namespace liquid {
-
-// A product and a sum, each rounded: no compiler makes one operation of them.
-LIQUID_DEVICE inline float ImageProduct(float a, float b) {
-#if defined(__CUDACC__)
-  return __fmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
-LIQUID_DEVICE inline float ImageSum(float a, float b) {
-#if defined(__CUDACC__)
-  return __fadd_rn(a, b);
-#else
-  return a + b;
-#endif
-}
-LIQUID_DEVICE inline double ImageProduct(double a, double b) {
-#if defined(__CUDACC__)
-  return __dmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
-LIQUID_DEVICE inline double ImageSum(double a, double b) {
-#if defined(__CUDACC__)
-  return __dadd_rn(a, b);
-#else
-  return a + b;
-#endif
-}
 
 // A float of 16 bits.
 struct ImageHalf {
@@ -296,13 +267,36 @@ LIQUID_DEVICE uint32_t ImageLerp(const ImageDeviceSample& sample, uint32_t y,
       static_cast<int32_t>(ImageSum(ImageSum(value, kWhole), -kWhole)));
 }
 
+// Finds the mean luma of an image, rounded, from the sums of its tiles.
+template <typename Block>
+LIQUID_DEVICE void ImageFindMean(Block& block, const uint32_t* luma,
+                                 const L3DeviceOutput& output, uint64_t* parts,
+                                 int* mean) {
+  const uint32_t tiles = ImageTiles(output.height, output.width);
+  block.EachThread([&](uint32_t thread) {
+    if (thread >= kL3Warp) return;
+    uint64_t sum = 0;
+    for (uint32_t i = thread; i < tiles; i += kL3Warp) sum += luma[i];
+    parts[thread] = sum;
+  });
+  block.EachThread([&](uint32_t thread) {
+    if (thread != 0) return;
+    const uint64_t count = uint64_t{output.height} * output.width;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < kL3Warp; ++i) sum += parts[i];
+    *mean = static_cast<int>((2 * sum + count) / (2 * count));
+  });
+}
+
 // Makes tile number `tile` of a sample. `memory` is a block's shared memory, a
-// multiple of 16, of ImageSharedBytes.
+// multiple of 16, of ImageSharedBytes. With `luma` it makes no pixels, but the
+// sum of the tile's luma before contrast.
 template <typename Sample, typename Out, typename Block>
 LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
                                  uint32_t tile, const L3DeviceOutput& output,
                                  const uint32_t* tables, const Sample* scratch,
-                                 Out* pixels, uint8_t* memory) {
+                                 Out* pixels, uint8_t* memory,
+                                 uint32_t* luma = nullptr) {
   using Sums = ImageSums<Sample>;
   const uint32_t channels = output.channels;
   const uint32_t tiles_across =
@@ -326,6 +320,15 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
   auto* const between = reinterpret_cast<typename Sums::Between*>(
       memory + kImageTileRows * pitch * sizeof(typename Sums::Sum));
   const Sample* const source = scratch + sample.first * channels;
+  int* const mean = reinterpret_cast<int*>(reinterpret_cast<uint8_t*>(between) +
+                                           kImageTileRows * pitch);
+  const bool changes = sizeof(Sample) == 1 && sample.changes != 0;
+  if (changes && luma == nullptr && NeedsMean(sample)) {
+    const auto* const sums_of_tiles = reinterpret_cast<const uint32_t*>(
+        reinterpret_cast<const uint8_t*>(scratch) + sample.luma);
+    ImageFindMean(block, sums_of_tiles, output,
+                  reinterpret_cast<uint64_t*>(sums), mean);
+  }
   if (any && sample.method == ImageDeviceMethod::kFilter) {
     ImageFilter<Sample>(block, sample, part, channels, tables, source, sums,
                         between);
@@ -356,6 +359,43 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
                       c];
     }
   };
+  const auto pixel_at = [&](uint32_t row, uint32_t column) -> ImagePixel {
+    const int first = static_cast<int>(value(row, column, 0));
+    if (channels != 3) return {first, first, first};
+    return {first, static_cast<int>(value(row, column, 1)),
+            static_cast<int>(value(row, column, 2))};
+  };
+  if (luma != nullptr) {
+    auto* const parts = reinterpret_cast<uint32_t*>(between);
+    block.EachThread([&](uint32_t thread) {
+      uint32_t sum = 0;
+      for (uint32_t i = thread; i < rows * columns; i += block.Threads()) {
+        sum += static_cast<uint32_t>(ImageLuma(
+            ImageChanged<true>(sample, 0, pixel_at(i / columns, i % columns))));
+      }
+      parts[thread] = sum;
+    });
+    block.EachThread([&](uint32_t thread) {
+      if (thread != 0) return;
+      uint32_t sum = 0;
+      for (uint32_t i = 0; i < block.Threads(); ++i) sum += parts[i];
+      *luma = sum;
+    });
+    return;
+  }
+  if constexpr (sizeof(Sample) == 1) {
+    if (changes) {
+      ImageEach(block, rows, columns, [&](uint32_t row, uint32_t column) {
+        const ImagePixel pixel =
+            ImageChanged<false>(sample, *mean, pixel_at(row, column));
+        auto* const to = between + row * pitch + column * channels;
+        to[0] = static_cast<uint8_t>(pixel.red);
+        if (channels != 3) return;
+        to[1] = static_cast<uint8_t>(pixel.green);
+        to[2] = static_cast<uint8_t>(pixel.blue);
+      });
+    }
+  }
   const bool planar = output.planar != 0;
   ImageEach(
       block, planar ? rows * channels : rows,
@@ -373,7 +413,11 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
             planar ? (size_t{sample.image} * channels + c) * output.height
                    : size_t{sample.image} * output.height;
         const size_t pixel = (line_of + to_y) * output.width + to_x;
-        L3Finish(value(row, column, c), output.mean[c], output.std[c],
+        const uint32_t made =
+            changes ? static_cast<uint32_t>(
+                          between[row * pitch + column * channels + c])
+                    : value(row, column, c);
+        L3Finish(made, output.mean[c], output.std[c],
                  pixels + (planar ? pixel : pixel * channels + c));
       });
 }
@@ -397,6 +441,25 @@ __device__ void ImageMakeTiles(const L3DeviceOutput* __restrict__ output,
                                static_cast<const Sample*>(scratch),
                                static_cast<Out*>(pixels),
                                reinterpret_cast<uint8_t*>(liquid_l3_memory));
+  }
+}
+
+// What contrast needs: the sum of each tile's luma, where a sample needs it.
+__device__ inline void ImageSumTiles(
+    const L3DeviceOutput* __restrict__ output,
+    const ImageDeviceSample* __restrict__ samples, uint32_t count,
+    const uint32_t* __restrict__ tables, uint32_t* __restrict__ luma,
+    const uint8_t* __restrict__ scratch) {
+  extern __shared__ uint4 liquid_l3_memory[];
+  L3DeviceBlock block;
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+    const ImageDeviceSample sample = samples[i / tiles];
+    if (!NeedsMean(sample)) continue;
+    ImageMakeTile<uint8_t, uint8_t>(
+        block, sample, i % tiles, *output, tables, scratch,
+        static_cast<uint8_t*>(nullptr),
+        reinterpret_cast<uint8_t*>(liquid_l3_memory), luma + i);
   }
 }
 

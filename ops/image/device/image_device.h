@@ -24,6 +24,18 @@ constexpr uint32_t kImageThreads = 128;
 //            at a multiple of two words
 enum class ImageDeviceMethod : uint32_t { kCopy, kPick, kLerp, kFilter };
 
+// Of the colours of an image of 8 bits, once it has its size; one after
+// another.
+enum class ImageChange : uint32_t {
+  kNone,
+  kBrightness,
+  kContrast,
+  kSaturation,
+  kHue,
+  kGray,
+  kSolarize
+};
+
 struct ImageDeviceAxis {
   uint64_t table;         // of all tables' words
   uint32_t size;          // pixels of what is decoded
@@ -41,8 +53,23 @@ struct ImageDeviceSample {
   uint32_t rows_first;
   uint32_t mirrored, flipped;
   uint32_t fill;  // of what does not come of the image
+  // Where in the scratch each tile has the sum of its luma, for contrast:
+  // bytes.
+  uint64_t luma;
+  uint32_t changes;  // the first in the low four bits
+  float brightness, contrast, saturation;
+  uint32_t hue, threshold;
 };
-static_assert(sizeof(ImageDeviceSample) == 96, "Python knows the layout");
+static_assert(sizeof(ImageDeviceSample) == 128, "Python knows the layout");
+
+LIQUID_HOST_DEVICE inline bool NeedsMean(const ImageDeviceSample& sample) {
+  for (uint32_t left = sample.changes; left != 0; left >>= 4) {
+    if ((left & 15) == static_cast<uint32_t>(ImageChange::kContrast)) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // Of a result of that size, how many a device makes by itself.
 LIQUID_HOST_DEVICE constexpr uint32_t ImageTiles(uint32_t height,
@@ -55,7 +82,8 @@ LIQUID_HOST_DEVICE constexpr uint32_t ImageTiles(uint32_t height,
 LIQUID_HOST_DEVICE constexpr uint32_t ImageSharedBytes(uint32_t channels,
                                                        uint32_t bits) {
   const uint32_t values = kImageTileRows * kImageTileColumns * channels;
-  return bits == 8 ? values * (sizeof(int32_t) + 1)
+  // And a mean.
+  return bits == 8 ? values * (sizeof(int32_t) + 1) + 16
                    : values * 2 * sizeof(double);
 }
 

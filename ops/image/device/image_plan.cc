@@ -87,13 +87,46 @@ void Turn(int orientation, const Window& stored, uint32_t pitch,
 }
 
 Status CheckSteps(const SamplePlan& plan) {
-  const bool other = plan.rotated || plan.jittered || plan.gray ||
-                     !plan.policy.empty() || !plan.last.empty() ||
-                     plan.erasure.any();
+  bool other = plan.rotated || !plan.policy.empty() || plan.erasure.any();
+  for (const Operation& operation : plan.last) {
+    other = other || operation.kind != OperationKind::kSolarize;
+  }
   if (!other) return OkStatus();
   return Unimplemented(
-      "a device orients, crops, resizes, pads, mirrors and flips images: for "
-      "other steps decode on the processors");
+      "a device orients, crops, resizes, pads, mirrors and flips images, and "
+      "changes colours: for other steps decode on the processors");
+}
+
+void AddColours(const SamplePlan& plan, ImageDeviceSample* sample) {
+  uint32_t shift = 0;
+  const auto add = [&](ImageChange change) {
+    sample->changes |= static_cast<uint32_t>(change) << shift;
+    shift += 4;
+  };
+  for (int i = 0; plan.jittered && i < plan.jitter.steps; ++i) {
+    switch (plan.jitter.order[static_cast<size_t>(i)]) {
+      case Jitter::kBrightness:
+        add(ImageChange::kBrightness);
+        break;
+      case Jitter::kContrast:
+        add(ImageChange::kContrast);
+        break;
+      case Jitter::kSaturation:
+        add(ImageChange::kSaturation);
+        break;
+      case Jitter::kHue:
+        add(ImageChange::kHue);
+        break;
+    }
+  }
+  sample->brightness = plan.jitter.brightness;
+  sample->contrast = plan.jitter.contrast;
+  sample->saturation = plan.jitter.saturation;
+  sample->hue = plan.jitter.hue;
+  if (plan.gray) add(ImageChange::kGray);
+  if (plan.last.empty()) return;
+  add(ImageChange::kSolarize);
+  sample->threshold = static_cast<uint32_t>(plan.last[0].amount);
 }
 
 // Images that lie in scratch memory at once are as many as go into it.
@@ -119,11 +152,30 @@ void MakeChunks(uint64_t pixel_bytes, ImageDeviceBatch* batch) {
   }
 }
 
+// Behind the images of a chunk.
+void PlaceSums(ImageDeviceBatch* batch) {
+  if (std::none_of(batch->samples.begin(), batch->samples.end(), NeedsMean)) {
+    return;
+  }
+  batch->luma = (batch->scratch_bytes + 255) / 256 * 256;
+  const uint64_t tiles = ImageTiles(batch->height, batch->width);
+  for (const ImageDeviceChunk& chunk : batch->chunks) {
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      batch->samples[chunk.first + i].luma =
+          batch->luma + i * tiles * sizeof(uint32_t);
+    }
+    batch->scratch_bytes =
+        std::max(batch->scratch_bytes,
+                 batch->luma + chunk.count * tiles * sizeof(uint32_t));
+  }
+}
+
 }  // namespace
 
 bool NeedsDeviceRecipe(const SamplePlan& plan) {
   return plan.orientation != 1 || plan.resized() || plan.padded() ||
-         plan.mirrored || plan.flipped;
+         plan.mirrored || plan.flipped || plan.jittered || plan.gray ||
+         !plan.last.empty();
 }
 
 Status PlanImageDevice(const Recipe& recipe,
@@ -151,6 +203,7 @@ Status PlanImageDevice(const Recipe& recipe,
     sample.mirrored = plan.mirrored;
     sample.flipped = plan.flipped;
     sample.fill = recipe.pad.value;
+    AddColours(plan, &sample);
     sample.rows.count = content.height;
     sample.columns.count = content.width;
     Window needed = content;
@@ -193,6 +246,7 @@ Status PlanImageDevice(const Recipe& recipe,
     batch->samples.push_back(sample);
   }
   MakeChunks(uint64_t{channels} * bits / 8, batch);
+  PlaceSums(batch);
   for (const ImageDeviceChunk& chunk : batch->chunks) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
       ImageDeviceSample& sample = batch->samples[chunk.first + i];

@@ -36,6 +36,9 @@ struct ImageDeviceBatch {
   std::vector<ImageDeviceChunk> chunks;
   std::vector<uint32_t> tables;
   uint64_t scratch_bytes = 0;
+  // Where in the scratch sums for means begin, a number for each tile of a
+  // chunk; 0 where no image needs its mean.
+  uint64_t luma = 0;
 };
 
 // Whether a device has to do more with the image than decode its window.

@@ -66,12 +66,28 @@ void RunImage(const L3DeviceOutput* output, const ImageDeviceSample* samples,
   }
 }
 
+void RunLuma(const L3DeviceOutput* output, const ImageDeviceSample* samples,
+             uint32_t count, const uint32_t* tables, void* luma,
+             const void* scratch, uint32_t threads, uint32_t shared_bytes) {
+  HostBlock block(threads, HostOrder::kForward);
+  const HostMemory memory(shared_bytes);
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!NeedsMean(samples[i / tiles])) continue;
+    ImageMakeTile<uint8_t, uint8_t>(
+        block, samples[i / tiles], i % tiles, *output, tables,
+        static_cast<const uint8_t*>(scratch), static_cast<uint8_t*>(nullptr),
+        memory.data(), static_cast<uint32_t*>(luma) + i);
+  }
+}
+
 struct NamedImage {
   const char* name;
   decltype(&RunImage<uint8_t, uint8_t>) kernel;
 };
 
 const NamedImage kImageKernels[] = {
+    {"liquid_image_luma", RunLuma},
     {"liquid_image_u8_u8", RunImage<uint8_t, uint8_t>},
     {"liquid_image_u8_f32", RunImage<uint8_t, float>},
     {"liquid_image_u8_f16", RunImage<uint8_t, ImageHalf>},

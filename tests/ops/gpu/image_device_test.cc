@@ -64,6 +64,17 @@ Chance Sometimes(Noise* noise) {
   return noise->Below(2) == 0 ? 0 : Chance{1} << 31;
 }
 
+// Steps for images of 8 bits, of 1 or 3 channels.
+void AddColours(Noise* noise, size_t channels, Recipe* recipe) {
+  const auto range = [noise] { return noise->Below(3) * .4; };
+  recipe->solarize.chance = Sometimes(noise);
+  recipe->solarize.threshold = static_cast<uint16_t>(noise->Below(257));
+  if (channels != 3) return;
+  recipe->colour = {range(), range(), range(), noise->Below(3) * .2};
+  recipe->jitter = Sometimes(noise);
+  recipe->grayscale = Sometimes(noise);
+}
+
 Recipe RandomRecipe(Noise* noise, uint32_t* height, uint32_t* width) {
   Recipe recipe;
   recipe.seed = noise->Next();
@@ -129,6 +140,9 @@ Case MakeCase(Noise* noise, PixelType type) {
     }
   }
   made.recipe = RandomRecipe(noise, &made.height, &made.width);
+  if (sizeof(Sample) == 1 && finish.channels % 2 == 1) {
+    AddColours(noise, finish.channels, &made.recipe);
+  }
   const uint32_t n = 1 + noise->Below(3);
   for (uint32_t i = 0; i < n; ++i) {
     // One side in eight stays as it is.
@@ -173,7 +187,7 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
   EXPECT_TRUE(planned.ok()) << planned.message();
   EXPECT_EQ(batch.height, made->height);
   EXPECT_EQ(batch.width, made->width);
-  EXPECT_LE(batch.scratch_bytes, kImageScratchBytes);
+  EXPECT_LE(batch.scratch_bytes, kImageScratchBytes + 4096);
   L3DeviceOutput output = {batch.height,          batch.width, channels,
                            finish.channels_first, {},          {}};
   for (size_t c = 0; c < kL3MaxChannels; ++c) {
@@ -190,19 +204,32 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
     std::memcpy(tables.data(), batch.tables.data(), tables.size());
   }
   HostBlock block(kImageThreads, order);
+  const uint32_t tiles = ImageTiles(batch.height, batch.width);
   for (const ImageDeviceChunk& chunk : batch.chunks) {
     const size_t pixel = channels * sizeof(Sample);
     const size_t place = size_t{chunk.height} * chunk.width * pixel;
-    const HostMemory scratch(place * chunk.count);
+    const HostMemory scratch(std::max<size_t>(
+        batch.luma + 4 * chunk.count * tiles, place * chunk.count));
     for (uint32_t i = 0; i < chunk.count; ++i) {
       EXPECT_TRUE(made->images[chunk.first + i]
                       .Decode(1, batch.windows[chunk.first + i],
                               scratch.data() + i * place, chunk.width * pixel)
                       .ok());
-      const uint32_t tiles = ImageTiles(batch.height, batch.width);
+    }
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      const ImageDeviceSample& sample = batch.samples[chunk.first + i];
+      for (uint32_t tile = 0; tile < tiles && NeedsMean(sample); ++tile) {
+        if constexpr (sizeof(Sample) == 1) {
+          ImageMakeTile<Sample, uint8_t>(
+              block, sample, tile, output,
+              reinterpret_cast<const uint32_t*>(tables.data()), scratch.data(),
+              static_cast<uint8_t*>(nullptr), memory.data(),
+              reinterpret_cast<uint32_t*>(scratch.data() + sample.luma) + tile);
+        }
+      }
       for (uint32_t tile = 0; tile < tiles; ++tile) {
         ImageMakeTile<Sample, Out>(
-            block, batch.samples[chunk.first + i], tile, output,
+            block, sample, tile, output,
             reinterpret_cast<const uint32_t*>(tables.data()),
             reinterpret_cast<const Sample*>(scratch.data()),
             reinterpret_cast<Out*>(pixels.data()), memory.data());
@@ -308,10 +335,10 @@ TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
       recipe, {{&plans[0], 20, 30}, {&plans[1], 21, 30}}, 3, 8, &batch);
   EXPECT_EQ(unequal.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(unequal.message().find("one size"), std::string::npos);
-  plans[0].gray = true;
-  const Status gray =
+  plans[0].rotated = true;
+  const Status rotated =
       PlanImageDevice(recipe, {{&plans[0], 20, 30}}, 3, 8, &batch);
-  EXPECT_EQ(gray.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(rotated.code(), StatusCode::kUnimplemented);
 }
 
 }  // namespace
