@@ -9,6 +9,7 @@ import built
 import numpy as np
 import nvrtc
 import ptx
+import ptx_kernel
 
 
 def source() -> bytes:
@@ -40,20 +41,32 @@ class Kernels:
   Args:
     misplaced: elements that the array for pixels begins behind a multiple of 16 bytes.
     blocks: that do all tasks; None for one a task.
+    program: the kernels; by default as compiled for compute capability 7.5.
 
   Attributes:
-    issued: instructions that warps have done, in all kernels together.
+    counts: of each kernel that ran, how often warps did each of its instructions.
   """
 
-  def __init__(self, misplaced: int = 0, blocks: int | None = None):
-    self.issued = 0
+  def __init__(
+    self,
+    misplaced: int = 0,
+    blocks: int | None = None,
+    program: ptx.Program | None = None,
+  ):
+    self.counts: dict[ptx_kernel.Kernel, np.ndarray] = {}
+    self._program = program or _program()
     self._misplaced = misplaced
     self._blocks = blocks
+
+  @property
+  def issued(self) -> int:
+    """Instructions that warps have done, in all kernels together."""
+    return sum(int(counts.sum()) for counts in self.counts.values())
 
   def __call__(
     self, name: str, grid: int, threads: int, arguments: Sequence, shared_bytes: int
   ) -> None:
-    machine = ptx.Machine(_program())
+    machine = ptx.Machine(self._program)
     pixels, results = 4, 5
     places = [
       int(argument)
@@ -66,7 +79,8 @@ class Kernels:
       for i, argument in enumerate(arguments)
     ]
     machine.run(name, self._blocks or grid, threads, places, shared_bytes)
-    self.issued += machine.issued
+    for kernel, counts in machine.counts.items():
+      self.counts[kernel] = self.counts.get(kernel, 0) + counts
     for i in (pixels, results):
       written = machine.memory.bytes[places[i] : places[i] + arguments[i].nbytes]
       arguments[i][...] = written.view(arguments[i].dtype).reshape(arguments[i].shape)

@@ -5,10 +5,13 @@ ISA" and refuses the rest. Warps run one after the other between barriers; lanes
 part go on with the least advanced first. It is strict where a device is not:
 
 - every address must be a multiple of the access's size, and lie in an array;
-- lanes must be together where they exchange values or wait for each other;
-- of two warps between two barriers, and of two lanes between two of their warp's
-  barriers, none may touch a byte of shared memory that the other one writes;
-- a byte of an array is written once in a launch.
+- lanes that name each other must be together where they exchange values or wait;
+- of two warps between two barriers, and of two lanes that no barrier of their warp
+  divides, none may touch a byte of shared memory that the other one writes, but both by
+  atomic operations;
+- what is copied to shared memory asynchronously is there when its lane has waited for
+  it, and nothing touches the bytes before;
+- a byte of an array is written once in a launch, or by atomic operations alone.
 
 That "least advanced first" lets lanes meet again where they can is true of code whose
 branches come before the place where they meet, as compilers lay it out.
@@ -19,8 +22,9 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from ptx_kernel import LANES, Kernel
-from ptx_memory import Fault, GlobalMemory, SharedMemory
+from ptx_access import Copies
+from ptx_kernel import Kernel
+from ptx_memory import LANES, Fault, GlobalMemory, SharedMemory
 
 
 class _Warp:
@@ -38,6 +42,7 @@ class _Warp:
     self.mask = np.ones(LANES, bool)
     self.together = True
     self.next = 0
+    self.copies = Copies()
     self._waiting = {}  # the lanes that are at an instruction further on
 
   def set(self, name: str, value) -> None:
@@ -79,6 +84,7 @@ class _Warp:
   def run(self):
     """Runs to the end; yields which barrier of the block it waits at."""
     steps, barriers = self.kernel.steps, self.kernel.barriers
+    counts = self.machine.counts[self.kernel]
     while self.next is not None:
       at = self.next
       if self._waiting and at in self._waiting:
@@ -88,7 +94,7 @@ class _Warp:
         self._choose()
         continue
       self.next = at + 1
-      self.machine.issued += 1
+      counts[at] += 1
       if at in barriers:
         self.need_all("bar.sync")
         yield at
@@ -123,23 +129,31 @@ class Program:
     self._constants = GlobalMemory()
     symbols = {}
     for name, size, values in re.findall(
-      r"\.global \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([^}]*)\};", text
+      r"\.(?:global|const) \.align \d+ \.b8 (\w+)\[(\d+)\](?: = \{([^}]*)\})?;", text
     ):
       data = np.zeros(int(size), np.uint8)
-      given = np.array([int(value) for value in values.split(",")], np.uint8)
+      given = np.array([int(value) for value in values.split(",") if value], np.uint8)
       data[: len(given)] = given
       symbols[name] = self._constants.add(data)
-    for name in re.findall(r"\.extern \.shared \.align \d+ \.b8 (\w+)\[\];", text):
-      symbols[name] = 0
+    shared = [
+      (name, int(size or "0"))
+      for name, size in re.findall(
+        r"^(?:\.extern )?\.shared \.align \d+ \.b8 (\w+)\[(\d*)\];", text, re.MULTILINE
+      )
+    ]
     self._texts = {}
-    for name, parameters, limits, body in re.findall(
+    for entry in re.finditer(
       r"\.entry (\w+)\(([^)]*)\)([^{]*)\{(.*?)\n\}", text, re.DOTALL
     ):
+      name, parameters, limits, body = entry.groups()
       most = re.search(r"\.maxntid (\d+)", limits)
       self._texts[name] = (
+        name,
+        1 + text.count("\n", 0, entry.start(4)),
         body,
         re.findall(r"\.param \.\w+ (\w+)", parameters),
         symbols,
+        shared,
         int(most.group(1)) if most else 1024,
       )
     self._kernels = {}
@@ -164,12 +178,12 @@ class Machine:
 
   Attributes:
     memory: of the device; arrays are added to it.
-    issued: instructions that warps have done.
+    counts: of each kernel that ran, how often warps did each of its instructions.
   """
 
   def __init__(self, program: Program):
     self.memory = program.memory()
-    self.issued = 0
+    self.counts: dict[Kernel, np.ndarray] = {}
     self._program = program
 
   def run(
@@ -190,8 +204,11 @@ class Machine:
     kernel = self._program.kernel(name)
     if threads > kernel.most_threads or threads % LANES:
       raise Fault(f"{name} takes up to {kernel.most_threads} threads, not {threads}")
+    if kernel not in self.counts:
+      self.counts[kernel] = np.zeros(len(kernel.lines), np.int64)
+    self.memory.launch()
     for index in range(grid):
-      block = _Block(index, grid, threads, arguments, shared)
+      block = _Block(index, grid, threads, arguments, kernel.shared_bytes + shared)
       warps = [_Warp(self, kernel, i, block) for i in range(threads // LANES)]
       running = [warp.run() for warp in warps]
       places = {None}

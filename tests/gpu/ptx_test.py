@@ -25,9 +25,11 @@ _KERNEL = """
 	.param .u64 kernel_param_0
 )
 {
-	.reg .pred 	%p<2>;
-	.reg .b32 	%r<8>;
-	.reg .b64 	%rd<4>;
+	.reg .pred 	%p<4>;
+	.reg .b32 	%r<12>;
+	.reg .b64 	%rd<8>;
+	.reg .f32 	%f<8>;
+	.reg .f64 	%fd<8>;
 
 	ld.param.u64 	%rd1, [kernel_param_0];
 	mov.u32 	%r1, %tid.x;
@@ -85,6 +87,160 @@ def _axis(random, method, tables, begin, count, size, exact):
     weights = random.integers(-(1 << 18), 1 << 21, count * taps).astype(np.int32)
     tables += weights.view(np.uint32).tolist()
   return table, size, begin, count, taps
+def _of_lanes(body: str) -> np.ndarray:
+  """What each lane of a warp, whose number is in %r1, leaves in %r9."""
+  return _run(
+    f"""
+{body}
+	mul.wide.u32 	%rd2, %r1, 4;
+	add.s64 	%rd3, %rd1, %rd2;
+	st.global.u32 	[%rd3], %r9;
+"""
+  )[:32]
+
+
+# Lines, and what they make of a lane's number `n`, a Python integer.
+_COMPUTED = (
+  (
+    "mul.lo.s32 %r2, %r1, -77; mul.hi.s32 %r9, %r2, 1000000000;",
+    lambda n: -77 * n * 10**9 >> 32,
+  ),
+  ("shf.l.wrap.b32 %r9, -2, %r1, %r1;", lambda n: (n << 32 | 0xFFFFFFFE) << n >> 32),
+  ("shf.r.clamp.b32 %r9, %r1, 5, 40;", lambda n: 5),
+  (
+    "lop3.b32 %r9, %r1, 12, 10, 0xB2;",
+    lambda n: sum(
+      (0xB2 >> ((n >> b & 1) * 4 + (12 >> b & 1) * 2 + (10 >> b & 1)) & 1) << b
+      for b in range(32)
+    ),
+  ),
+  (
+    "mul.lo.s32 %r2, %r1, 123456789; bfe.u32 %r9, %r2, 5, 9;",
+    lambda n: n * 123456789 >> 5 & 511,
+  ),
+  ("bfe.s32 %r9, %r1, 2, 3;", lambda n: (n >> 2) - 8 * (n >= 16)),
+  ("bfe.s32 %r9, -5, %r1, 40;", lambda n: -5 >> n),
+  ("brev.b32 %r9, %r1;", lambda n: int(f"{n:032b}"[::-1], 2)),
+  ("bfind.u32 %r9, %r1;", lambda n: n.bit_length() - 1),
+  ("bfind.shiftamt.u32 %r9, %r1;", lambda n: 32 - n.bit_length() if n else -1),
+  ("cvt.u64.u32 %rd4, %r1; clz.b64 %r9, %rd4;", lambda n: 64 - n.bit_length()),
+  (
+    "cvt.u64.u32 %rd4, %r1; brev.b64 %rd4, %rd4; shr.u64 %rd4, %rd4, 32;"
+    "cvt.u32.u64 %r9, %rd4;",
+    lambda n: int(f"{n:032b}"[::-1], 2),
+  ),
+  ("dp4a.s32.u32 %r9, 0x02FFFE81, %r1, -9;", lambda n: -127 * n - 9),
+  ("dp4a.u32.u32 %r9, 0x01010101, 0x04030201, %r1;", lambda n: 10 + n),
+  ("dp2a.hi.s32.u32 %r9, 0xFFFE0003, 0xFF010000, %r1;", lambda n: 3 - 2 * 255 + n),
+  ("dp2a.lo.u32.u32 %r9, 0xFFFE0003, 0x00000201, %r1;", lambda n: 3 + 2 * 65534 + n),
+  (
+    "vabsdiff4.u32.u32.u32 %r9, 0x0A0A0A0A, %r1, 0;",
+    lambda n: 0x0A0A0A00 | abs(10 - n),
+  ),
+  ("vabsdiff4.u32.u32.u32.add %r9, 0x01010101, %r1, 7;", lambda n: 10 + abs(1 - n)),
+  ("add.u16x2 %r9, 0xFFFF, %r1;", lambda n: n - 1 & 0xFFFF),
+  ("max.s16x2 %r9, 0xFFFF0004, %r1;", lambda n: max(n, 4)),
+  ("min.u16x2 %r9, 0xFFFF0004, %r1;", lambda n: min(n, 4)),
+  (
+    "prmt.b32 %r9, %r1, 0x80, 0xC040;",
+    lambda n: int.from_bytes(bytes([n, 0x80, n, 0xFF]), "little"),
+  ),
+  (
+    "sub.s32 %r2, %r1, 9; mul.lo.s32 %r2, %r2, 100; cvt.sat.s8.s32 %r9, %r2;",
+    lambda n: max(-128, min(127, (n - 9) * 100)),
+  ),
+  ("sub.s32 %r2, %r1, 9; cvt.sat.u8.s32 %r9, %r2;", lambda n: max(0, n - 9)),
+  # 1/3 in 24 bits; the product is rounded once.
+  (
+    "cvt.rn.f32.u32 %f1, %r1; fma.rn.f32 %f2, %f1, 0f3EAAAAAB, 0f3F000000;"
+    "cvt.rzi.s32.f32 %r9, %f2;",
+    lambda n: (2 * n + 3) // 6,
+  ),
+  (
+    "cvt.rn.f64.s32 %fd1, %r1; fma.rn.f64 %fd2, %fd1, 0d3FE0000000000000, %fd1;"
+    "cvt.rni.s32.f64 %r9, %fd2;",
+    lambda n: round(1.5 * n),
+  ),
+  (
+    "cvt.rn.f32.s32 %f1, %r1; mul.rn.f32 %f2, %f1, 0fBFC00000;"
+    "cvt.rmi.s32.f32 %r9, %f2;",
+    lambda n: -(3 * n + 1) // 2 if n % 2 else -3 * n // 2,
+  ),
+  (
+    "cvt.rn.f32.s32 %f1, %r1; mul.f32 %f2, %f1, 0fBFC00000; cvt.rpi.s32.f32 %r9, %f2;",
+    lambda n: -(3 * n // 2),
+  ),
+  ("mov.f32 %f1, 0f7FC00000; cvt.rni.s32.f32 %r9, %f1;", lambda n: 0),
+  ("mov.f32 %f1, 0f7F000000; cvt.rzi.s32.f32 %r9, %f1;", lambda n: 2**31 - 1),
+  ("mov.f32 %f1, 0fC0000000; cvt.rzi.u32.f32 %r9, %f1;", lambda n: 0),
+  (
+    "cvt.rn.f64.u32 %fd1, %r1; max.f64 %fd2, %fd1, 0d4014000000000000;"
+    "min.f64 %fd2, %fd2, 0d4034000000000000; cvt.rzi.u32.f64 %r9, %fd2;",
+    lambda n: min(max(n, 5), 20),
+  ),
+  (
+    "mov.f32 %f1, 0f00000000; min.f32 %f2, %f1, 0f80000000; mov.b32 %r9, %f2;",
+    lambda n: 1 << 31,
+  ),
+  (
+    "cvt.rn.f64.u32 %fd1, %r1; setp.gt.f64 %p1, %fd1, 0d4014000000000000;"
+    "selp.u32 %r9, 1, 0, %p1;",
+    lambda n: n > 5,
+  ),
+  (
+    "mov.u32 %r9, 7; setp.lt.u32 %p1, %r1, 5; @%p1 mov.u32 %r9, 9;",
+    lambda n: 9 if n < 5 else 7,
+  ),
+  ("mov.u32 %r9, %laneid;", lambda n: n),
+  ("mov.u32 %r9, %lanemask_lt;", lambda n: (1 << n) - 1),
+  ("mov.u32 %r9, %lanemask_ge;", lambda n: -(1 << n)),
+)
+_ALL = range(32)
+# Lines, and what a lane gets of all of them, with %r4 the mask of its eight.
+_EXCHANGED = (
+  ("shfl.sync.down.b32 %r9, %r1, 3, 31, -1;", lambda n: n + 3 if n < 29 else n),
+  ("shfl.sync.down.b32 %r9, %r1, 3, 0x181F, -1;", lambda n: n + 3 * (n % 8 < 5)),
+  ("shfl.sync.up.b32 %r9, %r1, 3, 0x1800, -1;", lambda n: n - 3 * (n % 8 > 2)),
+  ("shfl.sync.bfly.b32 %r9, %r1, 5, 0x181F, %r4;", lambda n: n ^ 5),
+  ("shfl.sync.idx.b32 %r9, %r1, 13, 0x181F, %r4;", lambda n: n // 8 * 8 + 5),
+  (
+    "shfl.sync.up.b32 %r2|%p1, %r1, 3, 0x1800, -1; selp.u32 %r9, 1, 0, %p1;",
+    lambda n: n % 8 > 2,
+  ),
+  (
+    "setp.gt.u32 %p1, %r1, 9; vote.sync.ballot.b32 %r9, %p1, %r4;",
+    lambda n: sum(1 << i for i in _ALL if i > 9 and i // 8 == n // 8),
+  ),
+  (
+    "setp.eq.u32 %p1, %r1, 9; vote.sync.any.pred %p2, %p1, %r4;"
+    "selp.u32 %r9, 1, 0, %p2;",
+    lambda n: n // 8 == 1,
+  ),
+  (
+    "setp.gt.u32 %p1, %r1, 9; vote.sync.all.pred %p2, %p1, %r4;"
+    "selp.u32 %r9, 1, 0, %p2;",
+    lambda n: n // 8 > 1,
+  ),
+  (
+    "setp.gt.u32 %p1, %r1, 9; vote.sync.uni.pred %p2, %p1, %r4;"
+    "selp.u32 %r9, 1, 0, %p2;",
+    lambda n: n // 8 != 1,
+  ),
+  (
+    "and.b32 %r2, %r1, 5; match.any.sync.b32 %r9, %r2, -1;",
+    lambda n: sum(1 << i for i in _ALL if i & 5 == n & 5),
+  ),
+  (
+    "shr.u32 %r2, %r1, 4; match.all.sync.b32 %r9|%p1, %r2, %r4;",
+    lambda n: 255 << n // 8 * 8,
+  ),
+  ("match.all.sync.b32 %r2|%p1, %r1, -1; selp.u32 %r9, %r2, 5, %p1;", lambda n: 5),
+  ("redux.sync.add.u32 %r9, %r1, %r4;", lambda n: 8 * (n // 8 * 8) + 28),
+  ("sub.s32 %r2, %r1, 9; redux.sync.min.s32 %r9, %r2, -1;", lambda n: -9),
+  ("sub.s32 %r2, %r1, 9; redux.sync.max.u32 %r9, %r2, -1;", lambda n: -1),
+  ("redux.sync.xor.b32 %r9, %r1, %r4;", lambda n: 0),
+  ("redux.sync.or.b32 %r9, %r1, %r4;", lambda n: n | 7),
+)
 
 
 class CompiledTest(tf.test.TestCase):
@@ -259,6 +415,191 @@ $L__BB0_2:
       with self.assertRaisesRegex(ptx.Fault, "not again"):
         _run(body)
 
+  def _check_lanes(self, lines, expected):
+    begin = "and.b32 %r3, %r1, 24; shl.b32 %r4, 255, %r3;"
+    words = _of_lanes(
+      "\n".join(f"	{line};" for line in (begin + lines).split(";")[:-1])
+    )
+    self.assertAllEqual(words, [int(expected(lane)) % 2**32 for lane in _ALL])
+
+  @parameterized.parameters(*_COMPUTED)
+  def test_computes(self, lines, expected):
+    self._check_lanes(lines, expected)
+
+  @parameterized.parameters(*_EXCHANGED)
+  def test_exchanges(self, lines, expected):
+    self._check_lanes(lines, expected)
+
+  def test_lanes_name_each_other(self):
+    with self.assertRaisesRegex(ptx.Fault, "name lanes that name others"):
+      _run("""
+	setp.lt.u32 	%p1, %r1, 5;
+	selp.u32 	%r2, 31, -1, %p1;
+	shfl.sync.up.b32 	%r3, %r1, 1, 0, %r2;
+""")
+    with self.assertRaisesRegex(ptx.Fault, "asks lanes that are not named"):
+      _run("""
+	and.b32 	%r2, %r1, 24;
+	shl.b32 	%r2, 255, %r2;
+	shfl.sync.up.b32 	%r3, %r1, 1, 0, %r2;
+""")
+
+  def test_a_barrier_orders_whom_it_names(self):
+    eight = "and.b32 %r5, %r1, 24;\n	shl.b32 %r6, 255, %r5;\n	bar.warp.sync %r6"
+    lanes = self._EXCHANGE.replace("BARRIER", eight)
+    _run(lanes.replace("WITH", "16"))
+    with self.assertRaisesRegex(ptx.Fault, "no barrier is between"):
+      _run(lanes.replace("WITH", "32"))
+
+  def test_what_one_lane_knows_another_learns(self):
+    # Lane 0 writes, 1 waits with it, then 2 with 1, and reads.
+    body = """
+	mov.u32 	%r2, 0;
+	setp.eq.u32 	%p1, %r1, 0;
+	@%p1 st.shared.u32 	[%r2], %r1;
+	setp.lt.u32 	%p2, %r1, 2;
+	@%p2 bar.warp.sync 	3;
+	setp.eq.u32 	%p2, %r1, 2;
+	setp.eq.u32 	%p3, %r1, 1;
+	or.pred 	%p3, %p2, %p3;
+	@%p3 bar.warp.sync 	MASK;
+	@%p2 ld.shared.u32 	%r3, [%r2];
+"""
+    _run(body.replace("MASK", "6"))
+    with self.assertRaisesRegex(ptx.Fault, "no barrier is between"):
+      _run(
+        body.replace("or.pred 	%p3, %p2, %p3", "mov.pred 	%p3, %p2").replace(
+          "MASK", "4"
+        )
+      )
+
+  def test_atomic_operations(self):
+    words = _run("""
+	add.s64 	%rd2, %rd1, 4;
+	sub.s32 	%r2, 40, %r1;
+	red.global.add.u32 	[%rd1], %r2;
+	atom.global.max.u32 	%r3, [%rd2], %r2;
+	atom.global.cas.b32 	%r4, [%rd1+8], 0, %r2;
+	atom.global.exch.b32 	%r5, [%rd1+12], %r4;
+	atom.shared.exch.b32 	%r7, [%r6], %r6;
+	atom.shared.min.s32 	%r7, [%r6], %r2;
+	mul.wide.u32 	%rd3, %r1, 4;
+	add.s64 	%rd3, %rd3, %rd1;
+	st.global.u32 	[%rd3+128], %r3;
+""")
+    self.assertAllEqual(words[:4], [sum(range(9, 41)), 40, 40, 40])
+    self.assertAllEqual(words[32:], [0] + [40] * 31)
+
+  @parameterized.parameters(
+    ("atom.shared.add.u32 %r3, [%r2], 1; ld.shared.u32 %r3, [%r2];", "no barrier"),
+    ("ld.shared.u32 %r3, [%r2]; atom.shared.add.u32 %r3, [%r2], 1;", "no barrier"),
+    (
+      "red.global.add.u32 [%rd1], 1; ld.global.u32 %r3, [%rd1];",
+      "by atomic operations",
+    ),
+    ("red.global.add.u32 [%rd1], 1; st.global.u32 [%rd1], %r3;", "not again"),
+  )
+  def test_atomic_operations_are_not_mixed_with_others(self, lines, problem):
+    body = "	mov.u32 %r2, 0;\n	setp.eq.u32 %p1, %r1, 3;\n" + "\n".join(
+      f"	{'@%p1 ' * (i > 0)}{line.strip()};"
+      for i, line in enumerate(lines.split(";")[:-1])
+    )
+    with self.assertRaisesRegex(ptx.Fault, problem):
+      _run(body)
+
+  _COPY = """
+	shl.b32 	%r2, %r1, 2;
+	cvt.u64.u32 	%rd2, %r2;
+	and.b64 	%rd2, %rd2, 31;
+	add.s64 	%rd2, %rd2, table;
+	cp.async.ca.shared.global 	[%r2], [%rd2], 4;
+	cp.async.commit_group;
+	add.s32 	%r3, %r2, 128;
+	setp.gt.u32 	%p1, %r1, 3;
+	selp.u32 	%r4, 4, 0, %p1;
+	cp.async.ca.shared.global 	[%r3], [%rd2], 4, %r4;
+	cp.async.commit_group;
+WAIT
+	ld.shared.u32 	%r9, [%r5];
+"""
+
+  def _copied(self, wait: str, which: str = "%r2") -> np.ndarray:
+    text = _KERNEL.replace(
+      "BODY",
+      f"""
+{self._COPY.replace("WAIT", wait).replace("%r5", which)}
+	mul.wide.u32 	%rd2, %r1, 4;
+	add.s64 	%rd3, %rd1, %rd2;
+	st.global.u32 	[%rd3], %r9;
+""",
+    )
+    table = ", ".join(f"{i}, 0, 0, 0" for i in range(10, 18))
+    program = ptx.Program(f".const .align 4 .b8 table[32] = {{{table}}};\n" + text)
+    machine = ptx.Machine(program)
+    at = machine.memory.add(np.zeros(32, np.uint32), writable=True)
+    machine.run("kernel", 1, 32, [at], 256)
+    return machine.memory.bytes[at : at + 128].view(np.uint32)
+
+  def test_asynchronous_copies(self):
+    words = [10 + lane % 8 for lane in _ALL]
+    self.assertAllEqual(self._copied("	cp.async.wait_group 	1;"), words)
+    later = [0] * 4 + words[4:]
+    self.assertAllEqual(self._copied("	cp.async.wait_all;", "%r3"), later)
+    self.assertAllEqual(self._copied("	cp.async.wait_group 	0;", "%r3"), later)
+
+  @parameterized.parameters(
+    ("	mov.u32 %r5, 0;", "%r2", "not been waited for"),
+    ("	cp.async.wait_group 	2;", "%r2", "not been waited for"),
+    ("	cp.async.wait_group 	1;", "%r3", "not been waited for"),
+    # Who waits sees its own, and others' after a barrier.
+    ("	cp.async.wait_all;\n	xor.b32 %r6, %r2, 4;", "%r6", "no barrier is between"),
+    (
+      "	bar.warp.sync -1;\n	cp.async.wait_all;\n	xor.b32 %r6, %r2, 4;",
+      "%r6",
+      "no barrier",
+    ),
+  )
+  def test_copies_are_waited_for(self, wait, which, problem):
+    with self.assertRaisesRegex(ptx.Fault, problem):
+      self._copied(wait, which)
+
+  def test_waiting_lanes_and_a_barrier_show_copies(self):
+    wait = "	cp.async.wait_all;\n	bar.warp.sync -1;\n	xor.b32 %r6, %r2, 4;"
+    self.assertAllEqual(
+      self._copied(wait, "%r6"), [10 + (lane % 8 ^ 1) for lane in _ALL]
+    )
+
+  def test_shared_memory_of_a_kernel_lies_before_that_of_a_launch(self):
+    text = ".extern .shared .align 16 .b8 given[];\n" + _KERNEL.replace(
+      "BODY",
+      """
+	.shared .align 4 .b8 own[20];
+	mov.u32 	%r2, given;
+	mov.u32 	%r3, own;
+	setp.eq.u32 	%p1, %r1, 0;
+	@%p1 st.global.v2.u32 	[%rd1], {%r2, %r3};
+	mov.u32 	%r4, PLACE;
+	@%p1 ld.shared.u32 	%r5, [%r4];
+""",
+    )
+
+    def places(place: int, given: int):
+      machine = ptx.Machine(ptx.Program(text.replace("PLACE", str(place))))
+      at = machine.memory.add(np.zeros(2, np.uint32), writable=True)
+      machine.run("kernel", 1, 32, [at], given)
+      return machine.memory.bytes[at : at + 8].view(np.uint32)
+
+    self.assertAllEqual(places(44, 16), [32, 0])
+    with self.assertRaisesRegex(ptx.Fault, "of 48 of shared memory"):
+      places(48, 16)
+
+  def test_instructions_are_counted(self):
+    program = ptx.Program(_KERNEL.replace("BODY", "	add.s32 	%r2, %r1, 1;"))
+    machine = ptx.Machine(program)
+    machine.run("kernel", 3, 64, [0], 0)
+    counts = machine.counts[program.kernel("kernel")]
+    self.assertAllEqual(counts, [6, 6, 6, 6])  # with those before and behind it
+
   @parameterized.parameters("bar.sync 	0", "mov.u32 	%r2, 0")
   def test_warps_wait_at_the_same_barrier(self, other):
     with self.assertRaisesRegex(ptx.Fault, "waits at a barrier"):
@@ -278,12 +619,15 @@ $L__BB0_3:
   @parameterized.parameters(
     "sin.approx.f32 	%r2, %r1",
     "add.sat.s32 	%r2, %r1, %r1",
-    "popc.b64 	%r2, %rd1",
+    "activemask.b32 	%r2",
+    "@%p1 bar.sync 	0",
     "bar.sync 	1, 32",
     "ld.u32 	%r2, [%rd1]",
-    "mov.u32 	%r2, %laneid",
-    "@%p1 mov.u32 	%r2, 0",
+    "mov.u32 	%r2, %warpid",
+    "@%p1 ret",
+    "cp.async.cg.shared.global 	[%r2], [%rd1], 8",
     "{ mov.u32 	%r2, 0; }",
+    "atom.global.add.f32 	%f1, [%rd1], %f1",
   )
   def test_what_it_does_not_know_it_refuses(self, line):
     with self.assertRaisesRegex(ptx.Fault, "does not know"):
