@@ -2,13 +2,22 @@
 
   PYTHONPATH=.:tests/gpu:tests/liquid_tf python tests/gpu/count.py --input=photo.png
 
-One line for each kernel: instructions of warps for as many pixels as a patch of 64x64
-has, and of PTX, which the last compiler makes fewer of.
+One line for each kernel, as compiled for compute capability 9.0: instructions of warps
+for as many pixels as a patch of 64x64 has, in all and by the pipe that does them
+(pipes.py), and the registers that a thread takes, with the bytes of its stack and of
+what is spilled. They are those of PTX, of which machine code has fewer; with --nvdisasm
+(PyPI has it as nvidia-cuda-nvdisasm), those of machine code, too.
 """
+
+import functools
+import pipes
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import fake_cupy
 import interpreted
 import numpy as np
+import ptx
 import skimage.data
 import timing
 from absl import app, flags
@@ -20,58 +29,102 @@ _INPUT = flags.DEFINE_string(
   "input", None, "an image; none: a portrait of scikit-image"
 )
 _SIDE = flags.DEFINE_integer("side", 128, "of the part from its middle, in pixels", 64)
+_NVDISASM = flags.DEFINE_string("nvdisasm", None, "the program, to read machine code")
 
-_PATCH = 64 * 64
+PATCH = 64 * 64
 _MAX_PIXELS = 1 << 28
-# Format, kernel, element of the result, and elements that it is misplaced by.
-_CASES = (
-  ("l3 v2", "u8_u8", np.uint8, 0),
-  ("l3 v2", "u8_u8", np.uint8, 5),
-  ("l3 v2", "u8_f32", np.float32, 0),
-  ("l3 v2", "u8_bf16", np.uint16, 0),
-  ("l3-compact", "u8_u8", np.uint8, 0),
-  ("l3 v1", "u8_u8", np.uint8, 0),
-  ("l3 v1", "u8_u8_unpack", np.uint8, 0),
-  ("l3 v1", "u8_u8_predict", np.uint8, 0),
-  ("l3 v1", "u8_u8_sequential", np.uint8, 0),
+
+
+class Case(NamedTuple):
+  stored: str
+  kernel: str
+  element: type  # of the result
+  misplaced: int = 0  # elements that the result begins behind a multiple of 16 bytes
+
+
+CASES = (
+  Case("l3 v2", "u8_u8", np.uint8),
+  Case("l3 v2", "u8_u8", np.uint8, 5),
+  Case("l3 v2", "u8_f32", np.float32),
+  Case("l3 v2", "u8_bf16", np.uint16),
+  Case("l3-compact", "u8_u8", np.uint8),
+  Case("l3 v1", "u8_u8", np.uint8),
+  Case("l3 v1", "u8_u8_unpack", np.uint8),
+  Case("l3 v1", "u8_u8_predict", np.uint8),
+  Case("l3 v1", "u8_u8_sequential", np.uint8),
 )
 
 
-def _image() -> np.ndarray:
-  """The middle of the image that was asked for, uint8 [side, side, 3]."""
-  if _INPUT.value is None:
-    image = skimage.data.astronaut()
-  else:
-    image = np.asarray(Image.open(_INPUT.value).convert("RGB"))
-  side = _SIDE.value
-  if min(image.shape[:2]) < side:
-    raise app.UsageError(f"--input: {image.shape[1]}x{image.shape[0]} is under --side")
+def portrait(side: int) -> np.ndarray:
+  """The middle of a photograph, uint8 [side, side, 3]."""
+  return _middle(skimage.data.astronaut(), side)
+
+
+def _middle(image: np.ndarray, side: int) -> np.ndarray:
   y, x = ((length - side) // 2 for length in image.shape[:2])
   return image[y : y + side, x : x + side]
 
 
-def main(argv):
+@functools.cache
+def compiled() -> tuple[pipes.Compiled, ptx.Program]:
+  """The kernels as machine code, and what it was made of, to run."""
+  code = pipes.Compiled(interpreted.source())
+  return code, ptx.Program(code.ptx)
+
+
+def run(image: np.ndarray, case: Case) -> interpreted.Kernels:
+  """Decodes the image, which has to come out right; what did it has the counts."""
+  _, program = compiled()
+  kernels = interpreted.Kernels(case.misplaced, program=program)
+  with fake_cupy.install(run=kernels) as modules:
+    _gpu_batch._module.cache_clear()
+    file = timing.encode(image, case.stored)
+    plan = _gpu_batch.plan([file], None, _MAX_PIXELS)
+    batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
+    pixels = modules["cupy"].empty(plan.shape, case.element)
+    batch.run(case.kernel, pixels)
+    batch.check()
+  # The first half of a bfloat16 is not the number.
+  if case.element != np.uint16:
+    np.testing.assert_array_equal(pixels[0], image)
+  return kernels
+
+
+def _text(totals, patches: float) -> str:
+  parts = [f"{pipe} {totals[pipe] / patches:,.0f}" for pipe in pipes.PIPES]
+  return f"{sum(totals.values()) / patches:,.0f} ({', '.join(parts)})"
+
+
+def main(argv: Sequence[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f"{argv[1]}: flags are all that is taken")
-  image = _image()
-  for stored, kernel, element, misplaced in _CASES:
-    kernels = interpreted.Kernels(misplaced)
-    with fake_cupy.install(run=kernels) as modules:
-      _gpu_batch._module.cache_clear()
-      file = timing.encode(image, stored)
-      plan = _gpu_batch.plan([file], None, _MAX_PIXELS)
-      batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
-      pixels = modules["cupy"].empty(plan.shape, element)
-      batch.run(kernel, pixels)
-      batch.check()
-    # The first half of a bfloat16 is not the number.
-    if element != np.uint16:
-      np.testing.assert_array_equal(pixels[0], image)
-    count = kernels.issued * _PATCH / image[..., 0].size
+  side = _SIDE.value
+  if _INPUT.value is None:
+    image = portrait(side)
+  else:
+    image = np.asarray(Image.open(_INPUT.value).convert("RGB"))
+    if min(image.shape[:2]) < side:
+      raise app.UsageError(
+        f"--input: {image.shape[1]}x{image.shape[0]} is under --side"
+      )
+    image = _middle(image, side)
+  patches = image[..., 0].size / PATCH
+  for case in CASES:
+    kernels = run(image, case)
+    code, _ = compiled()
     print(
-      f"{stored} {kernel} {count:,.0f}"
-      + (f", {misplaced} elements off a multiple of 16 bytes" if misplaced else "")
+      f"{case.stored} {case.kernel}"
+      + (
+        f", {case.misplaced} elements off a multiple of 16 bytes" * (case.misplaced > 0)
+      )
     )
+    print(f"  PTX {kernels.issued / patches:,.0f}")
+    print(f"  PTX by pipe {_text(pipes.of_ptx(kernels.counts), patches)}")
+    if _NVDISASM.value:
+      totals = code.of_machine_code(kernels.counts, _NVDISASM.value)
+      print(f"  machine code {_text(totals, patches)}")
+    for kernel in kernels.counts:
+      print(f"  {kernel.name}: {code.resources[kernel.name]}")
 
 
 if __name__ == "__main__":

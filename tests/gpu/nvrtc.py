@@ -8,6 +8,7 @@ import ctypes
 import importlib.util
 import os
 import pathlib
+from collections.abc import Callable, Sequence
 
 
 def _library() -> ctypes.CDLL:
@@ -37,6 +38,33 @@ def compile_source(source: bytes, architecture: str, only_read: bool = False) ->
     ValueError: the source does not compile; the message is the compiler's.
     OSError: there is no NVRTC.
   """
+  get = _compile(source, architecture, ["--fdevice-syntax-only"] * only_read)
+  if only_read:
+    return b""
+  return get("CUBIN" if architecture.startswith("sm_") else "PTX")
+
+
+def compile_with_lines(source: bytes, architecture: str) -> tuple[str, bytes, str]:
+  """Compiles CUDA C++ to machine code that tells which line of PTX it is from.
+
+  Args:
+    source: the text, in one piece.
+    architecture: sm_90 and so on.
+
+  Returns:
+    The PTX, the cubin, and what ptxas says of the registers that each kernel takes.
+
+  Raises:
+    ValueError, OSError: as `compile_source`.
+  """
+  get = _compile(source, architecture, ["-lineinfo", "--ptxas-options=-v"])
+  return get("PTX").rstrip(b"\0").decode(), get("CUBIN"), get("ProgramLog").decode()
+
+
+def _compile(
+  source: bytes, architecture: str, more: Sequence[str]
+) -> Callable[[str], bytes]:
+  """Compiles; the result gets "PTX", "CUBIN" or the "ProgramLog"."""
   nvrtc = _library()
   program = ctypes.c_void_p()
   code = nvrtc.nvrtcCreateProgram(
@@ -44,9 +72,8 @@ def compile_source(source: bytes, architecture: str, only_read: bool = False) ->
   )
   if code != 0:
     raise ValueError(f"nvrtcCreateProgram: error {code}")
-  options = [b"--std=c++17", b"--gpu-architecture=" + architecture.encode()]
-  if only_read:
-    options.append(b"--fdevice-syntax-only")
+  options = ["--std=c++17", f"--gpu-architecture={architecture}", *more]
+  options = [option.encode() for option in options]
   code = nvrtc.nvrtcCompileProgram(
     program, len(options), (ctypes.c_char_p * len(options))(*options)
   )
@@ -60,6 +87,4 @@ def compile_source(source: bytes, architecture: str, only_read: bool = False) ->
 
   if code != 0:
     raise ValueError(get("ProgramLog").decode())
-  if only_read:
-    return b""
-  return get("CUBIN") if architecture.startswith("sm_") else get("PTX")
+  return get

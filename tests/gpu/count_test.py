@@ -1,0 +1,102 @@
+"""What the kernels take of a multiprocessor does not grow."""
+
+import os
+import pipes
+import shutil
+from typing import NamedTuple
+
+import count
+import numpy as np
+from absl.testing import absltest, parameterized
+
+_NVDISASM = os.environ.get("LIQUID_NVDISASM") or shutil.which("nvdisasm")
+
+
+class Most(NamedTuple):
+  """Upper bounds; of instructions of warps, for as many pixels as a patch of 64x64."""
+
+  ptx: int
+  code: int  # of machine code, by all pipes: a warp starts one a cycle at best
+  alu: int  # of these, by the pipe for integers, which takes two cycles
+  fma: int
+  registers: int
+  stack: int  # bytes
+  spills: int
+
+
+# Of the portrait's middle; what was counted, and up to a tenth more. Make them less.
+_MOST = (
+  (
+    count.Case("l3 v2", "u8_u8", np.uint8),
+    Most(17_500, 15_700, 6_850, 4_300, 64, 160, 200),
+  ),
+  (
+    count.Case("l3 v2", "u8_f32", np.float32),
+    Most(23_000, 28_100, 9_800, 9_000, 64, 205, 545),
+  ),
+  (
+    count.Case("l3 v2", "u8_bf16", np.uint16),
+    Most(31_200, 34_700, 14_700, 9_750, 64, 145, 210),
+  ),
+  (
+    count.Case("l3-compact", "u8_u8", np.uint8),
+    Most(94_200, 77_000, 38_000, 19_550, 64, 160, 200),
+  ),
+  (
+    count.Case("l3 v1", "u8_u8", np.uint8),
+    Most(96_800, 97_400, 39_000, 26_800, 64, 160, 200),
+  ),
+)
+
+
+class CountTest(parameterized.TestCase):
+  @parameterized.parameters(*_MOST)
+  def test_kernel_takes_no_more(self, case, most):
+    # One patch, so that these are its own.
+    kernels = count.run(count.portrait(64), case)
+    code, _ = count.compiled()
+    self.assertLessEqual(kernels.issued, most.ptx)
+    self.assertGreater(kernels.issued, 0.75 * most.ptx)
+    for kernel in kernels.counts:
+      taken = code.resources[kernel.name]
+      self.assertLessEqual(taken["registers"], most.registers)
+      self.assertLessEqual(taken["stack"], most.stack)
+      self.assertLessEqual(taken["spills"], most.spills)
+    by_ptx = pipes.of_ptx(kernels.counts)
+    self.assertGreater(by_ptx["alu"], by_ptx["lsu"])
+    if not _NVDISASM:
+      self.skipTest("there is no nvdisasm: machine code is not counted")
+    by_code = code.of_machine_code(kernels.counts, _NVDISASM)
+    self.assertLessEqual(sum(by_code.values()), most.code)
+    self.assertLessEqual(by_code["alu"], most.alu)
+    self.assertLessEqual(by_code["fma"], most.fma)
+    # The last compiler spills, but reads and writes no memory less.
+    self.assertBetween(by_code["lsu"], 0.85 * by_ptx["lsu"], 1.25 * by_ptx["lsu"])
+
+  def test_every_kernel_tells_what_it_takes(self):
+    code, program = count.compiled()
+    for case in count.CASES:
+      name = f"liquid_l3_{case.kernel}"
+      self.assertEqual(program.kernel(name).name, name)
+      self.assertBetween(code.resources[name]["registers"], 16, 128)
+
+
+class PipesTest(absltest.TestCase):
+  def test_names(self):
+    self.assertEqual(pipes._pipe("mad.lo.s32", pipes._PTX), "fma")
+    self.assertEqual(pipes._pipe("ld.shared.v4.u32", pipes._PTX), "lsu")
+    self.assertEqual(pipes._pipe("lop3.b32", pipes._PTX), "alu")
+    self.assertEqual(pipes._pipe("cvt.rn.f32.u32", pipes._PTX), "xu")
+    self.assertEqual(pipes._pipe("cvt.u32.u64", pipes._PTX), "alu")
+    self.assertIsNone(pipes._pipe("mov.u32", pipes._PTX))
+    self.assertEqual(pipes._pipe("IMAD.MOV.U32", pipes._SASS), "fma")
+    self.assertEqual(pipes._pipe("IDP.2A.LO.U16.U8", pipes._SASS), "fma")
+    self.assertEqual(pipes._pipe("UIADD3", pipes._SASS), "uniform")
+    self.assertEqual(pipes._pipe("LDGSTS.E", pipes._SASS), "lsu")
+    self.assertEqual(pipes._pipe("LDC.64", pipes._SASS), "control")
+    with self.assertRaisesRegex(ValueError, "which pipe"):
+      pipes._pipe("HMMA", pipes._SASS)
+
+
+if __name__ == "__main__":
+  absltest.main()
