@@ -110,9 +110,31 @@ thread_local int pushed = 0;
 // There nothing may be called; nearly all of it begins with a context.
 thread_local bool is_in_callback = false;
 
-int Setting(const char* name) {
+int Setting(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex);
   return settings[name];
+}
+
+// LIQUID_FAKE_CUDA, for a program that sets none by itself: name=value,…
+[[maybe_unused]] const bool has_environment = [] {
+  const char* const given = std::getenv("LIQUID_FAKE_CUDA");
+  std::string rest = given == nullptr ? "" : given;
+  while (!rest.empty()) {
+    const std::string one = rest.substr(0, rest.find(','));
+    rest.erase(0, one.size() + 1);
+    const size_t equals = one.find('=');
+    settings[one.substr(0, equals)] = std::atoi(one.c_str() + equals + 1);
+  }
+  return given != nullptr;
+}();
+
+// The kernel of the command that measures (ops/gpu/bench/step_kernel.h).
+void RunStepKernel(float* data, uint32_t count, uint32_t rounds) {
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t round = 0; round < rounds; ++round) {
+      data[i] = data[i] * 0.5f + 1;
+    }
+  }
 }
 
 void CountMore(const char* name, int64_t more) {
@@ -135,9 +157,10 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 // For tests: settings ("devices", "capability", "full", what a kernel takes at
 // least: "kernel_milliseconds", how long who may waits for memory:
 // "patience_milliseconds", and results of functions: "init", "module",
-// "launch", "callback", "memory"; "idle": kernels find all right and decode
-// nothing), how often what was done, and the processor time of what the device
-// does, "device_microseconds".
+// "launch", "callback", "memory", "register"; "idle": kernels find all right
+// and decode nothing; "abort:NAME", "hang:NAME": a launch of that kernel ends
+// the process, or never ends; "fail:NAME": its result), how often what was
+// done, and the processor time of what the device does, "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -162,6 +185,29 @@ FAKE_API void fake_cuda_open_gate() {
   std::lock_guard<std::mutex> lock(gate.mutex);
   gate.is_closed = false;
   gate.changed.notify_all();
+}
+
+// Of libnvidia-ml.so.1, where a link by that name leads here.
+FAKE_API int nvmlInit_v2() { return Setting("nvml"); }
+FAKE_API int nvmlDeviceGetHandleByIndex_v2(unsigned, void** device) {
+  *device = &settings;
+  return kSuccess;
+}
+FAKE_API int nvmlDeviceGetClockInfo(void*, int kind, unsigned* megahertz) {
+  *megahertz = kind == 1 ? 1500 : 2600;
+  return kSuccess;
+}
+FAKE_API int nvmlDeviceGetMaxClockInfo(void*, int kind, unsigned* megahertz) {
+  *megahertz = kind == 1 ? 1980 : 3201;
+  return kSuccess;
+}
+FAKE_API int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) {
+  *generation = 5;
+  return kSuccess;
+}
+FAKE_API int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* lanes) {
+  *lanes = 16;
+  return kSuccess;
 }
 
 FAKE_API int cuInit(unsigned) { return Setting("init"); }
@@ -189,9 +235,39 @@ FAKE_API int cuDeviceGetCount(int* count) {
 }
 FAKE_API int cuDeviceGetAttribute(int* value, int attribute, int) {
   const int capability = Setting("capability");
+  if (attribute != 75 && attribute != 76) return kInvalidValue;
   *value = attribute == 75 ? capability / 10 : capability % 10;
   return kSuccess;
 }
+FAKE_API int cuDeviceGet(int* device, int number) {
+  *device = number;
+  return number < Setting("devices") ? kSuccess : kInvalidValue;
+}
+FAKE_API int cuDeviceGetName(char* name, int size, int) {
+  std::strncpy(name, "Fake 0", static_cast<size_t>(size));
+  return kSuccess;
+}
+FAKE_API int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = &counts;
+  return kSuccess;
+}
+FAKE_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *free = *total = size_t{1} << 34;
+  return Current();
+}
+FAKE_API int cuMemAlloc_v2(unsigned long long* address, size_t size) {
+  void* const memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  *address = reinterpret_cast<unsigned long long>(memory);
+  return memory == nullptr ? kOutOfMemory : Current();
+}
+FAKE_API int cuMemFree_v2(unsigned long long address) {
+  std::free(reinterpret_cast<void*>(address));
+  return Current();
+}
+FAKE_API int cuMemHostRegister_v2(void*, size_t, unsigned) {
+  return Setting("register") != 0 ? Setting("register") : Current();
+}
+FAKE_API int cuMemHostUnregister(void*) { return Current(); }
 FAKE_API int cuCtxPushCurrent_v2(void*) {
   if (is_in_callback) return kNotPermitted;
   ++pushed;
@@ -216,7 +292,8 @@ FAKE_API int cuModuleLoadData(void** module, const void* image) {
   std::memcpy(&magic, image, sizeof(magic));
   const bool is_known =
       magic == kFatbin ||
-      std::strncmp(static_cast<const char*>(image), "made", 4) == 0;
+      std::strncmp(static_cast<const char*>(image), "made", 4) == 0 ||
+      std::strncmp(static_cast<const char*>(image), "\n.version", 9) == 0;
   if (!is_known || Setting("module") != 0) return kInvalidImage;
   Count("modules");
   *module = &settings;
@@ -322,6 +399,21 @@ FAKE_API int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from,
   });
   return Current();
 }
+FAKE_API int cuMemcpyDtoDAsync_v2(unsigned long long to,
+                                  unsigned long long from, size_t size,
+                                  void* stream) {
+  Of(stream)->Add([=] {
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from),
+                size);
+  });
+  return Current();
+}
+FAKE_API int cuMemsetD8Async(unsigned long long to, unsigned char value,
+                             size_t size, void* stream) {
+  Of(stream)->Add(
+      [=] { std::memset(reinterpret_cast<void*>(to), value, size); });
+  return Current();
+}
 FAKE_API int cuStreamAddCallback(void* stream,
                                  void (*callback)(void*, int, void*),
                                  void* data, unsigned) {
@@ -337,11 +429,30 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
                             unsigned grid_z, unsigned block_x, unsigned block_y,
                             unsigned block_z, unsigned shared, void* stream,
                             void** arguments, void** extra) {
+  const std::string name = static_cast<const char*>(function);
   if (Setting("launch") != 0) return Setting("launch");
+  if (Setting("fail:" + name) != 0) return Setting("fail:" + name);
+  if (Setting("abort:" + name) != 0) std::abort();
+  if (Setting("hang:" + name) != 0) {
+    Of(stream)->Add([] {
+      while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+    });
+    return kSuccess;
+  }
   const auto address = [&](int i) {
     return reinterpret_cast<void*>(
         *static_cast<unsigned long long*>(arguments[i]));
   };
+  if (name == "liquid_bench_step") {
+    const uint32_t numbers = *static_cast<uint32_t*>(arguments[1]);
+    const uint32_t rounds = *static_cast<uint32_t*>(arguments[2]);
+    if (uint64_t{grid_x} * block_x < numbers) return kInvalidValue;
+    Of(stream)->Add([=, data = address(0)] {
+      RunStepKernel(static_cast<float*>(data), numbers, rounds);
+    });
+    return kSuccess;
+  }
+  // Any number of blocks does all tasks.
   const uint32_t count = *static_cast<uint32_t*>(arguments[2]);
   if (grid_x < 1 || grid_x > count ||
       grid_y * grid_z * block_y * block_z != 1 || shared > 48 * 1024 ||

@@ -4,6 +4,8 @@ Their source compiled for the host (l3_device_test) has no intrinsics of a devic
 warps whose lanes part, and one thread at a time.
 """
 
+import os
+import pathlib
 import re
 import struct
 
@@ -632,6 +634,24 @@ $L__BB0_3:
   def test_what_it_does_not_know_it_refuses(self, line):
     with self.assertRaisesRegex(ptx.Fault, "does not know"):
       _run(f"	{line};")
+
+
+class StepTest(tf.test.TestCase, parameterized.TestCase):
+  """The kernel in the place of a step, of the command that measures a GPU."""
+
+  @parameterized.parameters(0, 1, 3)
+  def test_halves_and_adds_one(self, rounds):
+    root = pathlib.Path(os.path.abspath(__file__)).parents[2]
+    source = root / "ops/gpu/bench/step_kernel.h"
+    (text,) = re.findall(r'R"\((.*?)\)"', source.read_text(), re.DOTALL)
+    machine = ptx.Machine(ptx.Program(text))
+    numbers = np.array([*range(40), 2], np.float32)
+    at = machine.memory.add(numbers, writable=True)
+    machine.run("liquid_bench_step", 2, 32, [at, 41, rounds], 0)
+    written = machine.memory.bytes[at : at + numbers.nbytes].view(np.float32)
+    for _ in range(rounds):
+      numbers = numbers / 2 + 1
+    self.assertAllEqual(written, numbers)
 
 
 def _words(file: bytes) -> np.ndarray:

@@ -1,0 +1,261 @@
+"""The command that measures a GPU, with a driver whose device is the host."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+from absl.testing import absltest, parameterized
+from PIL import Image
+
+_ROOT = pathlib.Path(os.path.abspath(__file__)).parents[2]
+
+
+def _built(name: str) -> pathlib.Path:
+  """What Bazel built: beside this file's folder, or where a checkout has links to."""
+  paths = [_ROOT / name, _ROOT / "build/bazel/bin" / name]
+  for path in paths:
+    if path.exists():
+      return path
+  folder, _, file = name.rpartition("/")
+  raise FileNotFoundError(f"bazel build //{folder}:{file} makes {paths[-1]}")
+
+
+_STEPS = ["device", "copies", "registering", "disk", "kernels", "batches", "delay"]
+_TINY = (
+  "--size=70x50",
+  "--batch-size=66x40",
+  "--batch=3",
+  "--repeats=1",
+  "--warm-up=0",
+)
+# Format, types, layout.
+_KERNELS = {
+  *(("l3 v1", f"u8_u8{step}", "NHWC") for step in ("", "_unpack", "_predict")),
+  ("l3 v1", "u8_u8_sequential", "NHWC"),
+  *(
+    ("l3 v2", f"u8_{out}", layout)
+    for out in ("u8", "f32", "bf16")
+    for layout in ("NHWC", "NCHW")
+  ),
+  *(
+    (stored, f"u8_{out}", layout)
+    for stored in ("l3-compact", "raw")
+    for out, layout in (("u8", "NHWC"), ("f32", "NCHW"))
+  ),
+}
+
+
+class BenchTest(parameterized.TestCase):
+  def _run(self, *flags: str, fake: str = "", clocks: bool = False):
+    """The exit code, the steps by name, and what the command wrote beside them."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    driver = _built("tests/gpu/fake_driver.so")
+    if clocks:
+      (folder / "libnvidia-ml.so.1").symlink_to(driver)
+    environment = {
+      **os.environ,
+      # The fakes have the names that are opened.
+      "LD_PRELOAD": f"{driver} {_built('tests/ops/gpu/fake_nvrtc.so')}",
+      "LD_LIBRARY_PATH": os.fspath(folder),
+      "LIQUID_FAKE_CUDA": fake,
+    }
+    output = folder / "found.json"
+    done = subprocess.run(
+      [
+        _built("ops/gpu/bench/liquid_gpu_bench"),
+        f"--output={output}",
+        "--megabytes=0.05",
+        *_TINY,
+        *flags,
+      ],
+      env=environment,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertTrue(output.exists(), done.stderr)
+    found = json.loads(output.read_text())
+    self.assertEqual([step["step"] for step in found["steps"]], _STEPS)
+    self.assertFalse(any(folder.glob("liquid-bench-*")))
+    return done.returncode, {step["step"]: step for step in found["steps"]}, found
+
+  def _check_done(self, step):
+    self.assertEqual(step["state"], "done", str(step))
+    self.assertLen(step["findings"] + step["skipped"], step["expected"])
+    self.assertNotIn("why", step)
+    for finding in step["findings"]:
+      self.assertNotIn("error", finding)
+      if isinstance(finding.get("milliseconds"), dict):
+        times = finding["milliseconds"]
+        self.assertGreater(times["min"], 0)
+        self.assertBetween(times["median"], times["min"], times["max"])
+        self.assertEqual(times["repeats"], 1)
+      for rate in ("gb_per_s", "pixel_gb_per_s", "share_of_copy"):
+        self.assertGreater(finding.get(rate, 1), 0)
+
+  def test_finds_everything(self):
+    code, steps, found = self._run(clocks=True)
+    self.assertEqual(code, 0)
+    for step in steps.values():
+      self._check_done(step)
+      self.assertEqual(step["skipped"], [])
+    # That a mistake of this kind shows: one after the other, they take no longer.
+    self.assertLess(sum(step["limit_seconds"] for step in steps.values()) + 60, 600)
+
+    device, clocks = steps["device"]["findings"]
+    self.assertEqual((device["name"], device["capability_major"]), ("Fake 0", 9))
+    self.assertEqual(clocks["multiprocessor_mhz"], 1500)
+    self.assertEqual((clocks["memory_mhz_most"], clocks["pcie_lanes"]), (3201, 16))
+    self.assertEqual(
+      [finding["what"] for finding in steps["copies"]["findings"]],
+      [
+        "copy in the GPU's memory",
+        "fill of the GPU's memory",
+        "to the GPU, pageable",
+        "to the GPU, pinned",
+        "to the GPU, registered",
+        "from the GPU, pinned",
+      ],
+    )
+    registering = {finding["what"] for finding in steps["registering"]["findings"]}
+    self.assertContainsSubset(
+      {"registering untouched pages", "registering touched huge pages"}, registering
+    )
+
+    kernels = steps["kernels"]["findings"][1:]
+    self.assertEqual(
+      {(row["format"], row["types"], row["layout"]) for row in kernels}, _KERNELS
+    )
+    (first,) = [row for row in kernels if row["one_block_an_image"]]
+    self.assertEqual((first["types"], first["blocks"]), ("u8_u8_sequential", 8))
+    for row in kernels:
+      of_type = {"u8": 1, "f32": 4, "bf16": 2}[row["types"].split("_")[1]]
+      self.assertEqual(row["output_bytes"], 8 * 70 * 50 * 3 * of_type)
+      self.assertGreaterEqual(row["stored_bytes"], 8 * 1000)
+    (copied, *ways) = steps["batches"]["findings"]
+    self.assertEqual(copied["times_as_fast_as_copying"], 1)
+    self.assertEqual(
+      {row["format"] for row in ways}, {"l3 v1", "l3 v2", "l3-compact", "raw"}
+    )
+    self.assertLen({(row["way"], row["format"]) for row in ways}, len(ways))
+    delays = steps["delay"]["findings"]
+    self.assertLen({(row["step"], row["beside"], row["format"]) for row in delays}, 20)
+    for row in delays:
+      if row["beside"] == "nothing":
+        self.assertEqual(row["delay"], 0)
+    self.assertBetween(found["photographs"]["l3 v2 share of pixels"], 0.2, 0.9)
+
+  def test_a_fault_ends_one_step(self):
+    code, steps, _ = self._run(fake="abort:liquid_l3_v2_u8_bf16=1")
+    self.assertEqual(code, 1)
+    kernels = steps.pop("kernels")
+    self.assertEqual(kernels["state"], "failed")
+    self.assertIn("Aborted", kernels["why"])
+    # What was found before stays.
+    before = [row["types"] for row in kernels["findings"][1:]]
+    self.assertEqual(before[-1], "u8_f32")
+    self.assertLess(len(before), kernels["expected"] - 1)
+    for step in steps.values():
+      self._check_done(step)
+
+  def test_a_step_has_its_time(self):
+    code, steps, _ = self._run("--limits=0.01", fake="hang:liquid_l3_v2_u8_f32=1")
+    self.assertEqual(code, 1)
+    self.assertEqual(steps["kernels"]["state"], "failed")
+    self.assertIn("its time was over", steps["kernels"]["why"])
+    self.assertBetween(steps["kernels"]["seconds"], 1.8, 20)
+    # The machine may be busy.
+    for step in steps.values():
+      self.assertIn(step["state"], ("done", "failed"))
+
+  @parameterized.parameters(
+    ("fail:liquid_l3_v2_u8_bf16=719", "LAUNCH_FAILED", "u8_bf16"),
+    ("idle=1", "has other pixels than on the processors", "u8"),
+  )
+  def test_an_error_takes_the_place_of_a_finding(self, fake, error, kernels):
+    code, steps, _ = self._run(fake=fake)
+    self.assertEqual(code, 1)
+    step = steps["kernels"]
+    self.assertEqual(step["state"], "failed")
+    self.assertRegex(step["why"], error)
+    self.assertLen(step["findings"], step["expected"])
+    for row in step["findings"][1:]:
+      wrong = row["types"].startswith(kernels)
+      self.assertEqual("error" in row, wrong, str(row))
+      self.assertEqual("milliseconds" in row, not wrong, str(row))
+
+  def test_what_the_machine_lacks_is_told(self):
+    code, steps, _ = self._run("--scratch=/proc", fake="register=801")
+    self.assertEqual(code, 0)
+    for step in steps.values():
+      self._check_done(step)
+    lacks = {
+      what["what"]: what["why"] for step in steps.values() for what in step["skipped"]
+    }
+    self.assertIn("libnvidia-ml.so.1", lacks["clocks and the bus's width"])
+    self.assertIn("to register memory", lacks["to the GPU, registered"])
+    self.assertIn("/proc", lacks["reading past the page cache"])
+    self.assertIn("/proc", lacks["reading past the page cache, into registered memory"])
+    self.assertEqual(steps["disk"]["findings"], [])
+
+  def test_without_a_gpu(self):
+    code, steps, _ = self._run(fake="devices=0")
+    self.assertEqual(code, 1)
+    for step in steps.values():
+      self.assertEqual(step["state"], "skipped")
+      self.assertIn("CUDA finds no GPU", step["why"])
+      self.assertEqual(step["findings"], [])
+
+  def test_some_steps(self):
+    code, steps, _ = self._run("--steps=copies,device")
+    self.assertEqual(code, 0)
+    self._check_done(steps.pop("device"))
+    self._check_done(steps.pop("copies"))
+    for step in steps.values():
+      self.assertEqual(
+        (step["state"], step["why"]), ("skipped", "--steps does not name it")
+      )
+
+  def test_photographs_of_a_folder(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    random = np.random.default_rng(1)
+    for name, shape in (
+      ("a.png", (90, 81, 3)),
+      ("b.bmp", (20, 30, 3)),
+      ("c.png", (9, 9)),
+    ):
+      Image.fromarray(random.integers(0, 256, shape, np.uint8)).save(folder / name)
+    (folder / "d.txt").write_text("no image")
+    _, steps, found = self._run(f"--images={folder}")
+    for step in steps.values():
+      self._check_done(step)
+    # Two of them are RGB, and noise is stored as it is.
+    self.assertGreater(found["photographs"]["l3 v2 share of pixels"], 0.95)
+    first = steps["kernels"]["findings"][1]
+    self.assertEqual(first["blocks"], first["images"])
+
+  def test_folder_without_photographs(self):
+    folder = self.create_tempdir().full_path
+    code, steps, found = self._run(f"--images={folder}")
+    self.assertEqual(code, 2)
+    self.assertIn(f"--images={folder}: it holds no RGB", found["photographs"]["error"])
+    self.assertEqual({step["state"] for step in steps.values()}, {"not reached"})
+
+  @parameterized.parameters(
+    "--batch=0", "--size=70", "--fast", "--steps=copies,", "--steps=all", "--repeats=x"
+  )
+  def test_flags(self, flag):
+    done = subprocess.run(
+      [_built("ops/gpu/bench/liquid_gpu_bench"), "--output=/dev/null", flag],
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(done.returncode, 2)
+    self.assertStartsWith(done.stderr, f"{flag}: there is no such flag")
+
+
+if __name__ == "__main__":
+  absltest.main()
