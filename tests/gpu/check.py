@@ -3,12 +3,14 @@
   PYTHONPATH=.:tests/gpu:tests/liquid_tf python tests/gpu/check.py --output=gpu.json
 
 Through CuPy: every kernel's pixels are compared with the processors', whole and in
-windows, of sound and of damaged files; then the kernels are timed with CUDA's events.
-Through a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu"
-are compared likewise; then a batch is timed by itself, and under a step. What one of
-them cannot do here is left out, and "skipped" says why; what ended one early is its
-"error", beside what it had found. Exit code 1: a check failed, one of them ended early,
-or there is nothing to check.
+windows, of sound and of damaged files; then a batch is timed on its whole way. Through
+a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu" are
+compared likewise; then a batch is timed by itself, and under a step. The kernels alone
+and the bus are another command's, ops/gpu/bench, whose output --bench takes.
+
+What one of them cannot do here is left out, and "skipped" says why; what ended one
+early is its "error", beside what it had found. Exit code 1: a check failed, one of them
+ended early, or there is nothing to check.
 """
 
 import contextlib
@@ -46,6 +48,12 @@ _PARTS = flags.DEFINE_multi_enum(
   ["cupy", "tensorflow"],
   ["cupy", "tensorflow"],
   "What is checked. In one process, a fault of the device in one ends the other.",
+)
+_BENCH = flags.DEFINE_string(
+  "bench",
+  None,
+  "JSON of liquid_gpu_bench on this GPU: TensorFlow's batches are compared with what "
+  "copies from pinned memory reached there.",
 )
 _STEP_PRIORITY = flags.DEFINE_integer(
   "step_priority",
@@ -116,7 +124,7 @@ def errors_noted(found: dict[str, Any]) -> Iterator[None]:
 def with_cupy(
   found: dict[str, Any], photographs: Sequence[np.ndarray], save: Callable[[], None]
 ) -> None:
-  """Checks the kernels, and times them where they are right; into `found`."""
+  """Checks the kernels, and times batches where they are right; into `found`."""
   import cupy
   import gpu_test
 
@@ -164,6 +172,19 @@ def with_tensorflow(
       save()
 
 
+def pinned_gb_per_s() -> float | None:
+  """What --bench says of copies from the host's pinned memory; None without it."""
+  if _BENCH.value is None:
+    return None
+  with open(_BENCH.value) as file:
+    steps = json.load(file)["steps"]
+  findings = [finding for step in steps for finding in step["findings"]]
+  rates = [
+    row["gb_per_s"] for row in findings if row.get("what") == "to the GPU, pinned"
+  ]
+  return rates[0] if rates else None
+
+
 def save_json(found: dict[str, Any]) -> None:
   """Writes what was found by now: a device's fault may end the process any time."""
   with open(f"{_OUTPUT.value}.part", "w") as file:
@@ -190,6 +211,7 @@ def main(argv: list[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f"unknown arguments: {' '.join(argv[1:])}")
   set_up_devices()
+  pinned = pinned_gb_per_s()
   skipped = {"cupy": liquid_tf.gpu.problem(), "tensorflow": _gpu_tf.problem()}
   for name in skipped.keys() - set(_PARTS.value):
     skipped[name] = "--part does not name it"
@@ -209,17 +231,15 @@ def main(argv: list[str]) -> None:
   os.environ["LIQUID_TEST_GPU"] = "1"
   found = {"machine": machine(), "skipped": skipped}
   save = functools.partial(save_json, found)
-  pinned = None
   try:
     if "cupy" not in skipped:
       part = found["cupy"] = {}
       with_cupy(part, photographs, save)
-      pinned = part.get("pinned_gb_per_s")
     if "tensorflow" not in skipped:
       part = found["tensorflow"] = {}
       with_tensorflow(part, photographs, pinned, save)
       if pinned is None:
-        skipped["copies of pinned memory"] = "these are timed through CuPy"
+        skipped["copies of pinned memory"] = "--bench names no file that has these"
   finally:
     save()
   failed = sum(len(part.get("checks", {}).get("failed", ())) for part in found.values())
