@@ -152,6 +152,7 @@ def on_gpu(
   Returns:
     A dataset of them on the GPU, with images in place of what is stored.
   """
+  gpu.register_records()
   columns = decoding.columns
   image = pixel_features(columns.manifest)["image"]
   return gpu.decoded(

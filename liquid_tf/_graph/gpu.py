@@ -83,6 +83,16 @@ def totals() -> Totals:
   return Totals(*(value.numpy().item() for value in found))
 
 
+def register_records() -> None:
+  """Has records read, from now on, to memory that the GPU reads by itself.
+
+  Raises:
+    tf.errors.OpError: there is no driver.
+  """
+  with tf.init_scope(), tf.device("CPU:0"):
+    ops.lib().liquid_register_records(device=_DEVICE)
+
+
 def start(
   files: tf.Tensor,
   samples: tf.Tensor,

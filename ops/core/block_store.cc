@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <utility>
+
+#include "ops/core/map_memory.h"
 
 namespace liquid {
 namespace {
@@ -12,44 +15,11 @@ constexpr size_t kLine = 64;
 // From here on a block is a mapping of its own.
 constexpr size_t kMapped = size_t{1} << 20;
 constexpr size_t kMapping = size_t{64} << 20;
-constexpr size_t kHugePage = size_t{2} << 20;
 constexpr int kFirstOctave = 10;
 constexpr size_t kSteps = 16;
 
 int Log2(size_t value) {
   return 63 - __builtin_clzll(static_cast<unsigned long long>(value));
-}
-
-uint8_t* Map(size_t size, int flags) {
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-  return data == MAP_FAILED ? nullptr : static_cast<uint8_t*>(data);
-}
-
-bool IsAligned(const uint8_t* data) {
-  return reinterpret_cast<uintptr_t>(data) % kHugePage == 0;
-}
-
-// Of huge pages, as far as the system has some and up to the last whole one.
-// Small ones lie anywhere in memory, so that a disk gets a read into them in
-// many pieces: eight requests of 512 KiB for 4 MiB, measured, at half of the
-// speed of one. And each of them costs a page fault: 4 us where a hypervisor
-// has its part in it, so that a batch's took as long as a third of its
-// decoding.
-uint8_t* MapHuge(size_t size) {
-  // Where the system aligns it, neighbours become one mapping.
-  uint8_t* data = Map(size, 0);
-  if (data != nullptr && !IsAligned(data)) {
-    munmap(data, size);
-    data = Map(size + kHugePage, 0);
-    if (data == nullptr) return nullptr;
-    const size_t before = -reinterpret_cast<uintptr_t>(data) % kHugePage;
-    if (before > 0) munmap(data, before);
-    data += before;
-    munmap(data + size, kHugePage - before);
-  }
-  if (data != nullptr) madvise(data, size, MADV_HUGEPAGE);
-  return data;
 }
 
 }  // namespace
@@ -79,7 +49,16 @@ BlockStore::~BlockStore() {
   for (uint8_t* mapping : mappings_) munmap(mapping, kMapping);
 }
 
+bool BlockStore::IsStale(const uint8_t* data, size_t capacity) const {
+  return slabs_.is_open() && capacity >= BlockSize::kPageAligned &&
+         capacity <= LockedSlabs::kLargestBlock && !slabs_.Has(data);
+}
+
 uint8_t* BlockStore::Allocate(size_t capacity) {
+  if (capacity >= BlockSize::kPageAligned) {
+    uint8_t* const data = slabs_.Allocate(capacity);
+    if (data != nullptr) return data;
+  }
   if (capacity >= kHugePage) return MapHuge(capacity);
   if (capacity >= kMapped) return Map(capacity, 0);
   if (capacity < BlockSize::kPageAligned) {
@@ -109,6 +88,9 @@ uint8_t* BlockStore::Cut(size_t capacity) {
 }
 
 void BlockStore::Free(uint8_t* data, size_t capacity) {
+  if (capacity >= BlockSize::kPageAligned && slabs_.Free(data, capacity)) {
+    return;
+  }
   if (capacity >= kMapped) {
     munmap(data, capacity);
   } else if (capacity < BlockSize::kPageAligned) {

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "ops/core/locked_slabs.h"
 
 namespace liquid {
 
@@ -33,6 +37,9 @@ struct BlockSize {
 // pages back but keeps its addresses for the next of its size: the system has a
 // limit on mappings, which one for each block would reach. So the address space
 // in use is at most the sum, over the sizes, of the most that was ever used.
+//
+// Once it has a lock, blocks from kPageAligned to LockedSlabs::kLargestBlock
+// are cut from slabs of locked memory instead, as long as the lock succeeds.
 class BlockStore {
  public:
   BlockStore();
@@ -44,9 +51,18 @@ class BlockStore {
   uint8_t* Allocate(size_t capacity);
   void Free(uint8_t* data, size_t capacity);
 
+  // See LockedSlabs.
+  void LockWith(std::shared_ptr<MemoryLock> lock) {
+    slabs_.LockWith(std::move(lock));
+  }
+  bool IsLocked(const uint8_t* data) const { return slabs_.Has(data); }
+  // Whether it is not, and another block of its size would be.
+  bool IsStale(const uint8_t* data, size_t capacity) const;
+
  private:
   uint8_t* Cut(size_t capacity);
 
+  LockedSlabs slabs_;
   std::mutex mu_;
   // All below guarded by mu_.
   std::vector<uint8_t*> mappings_;

@@ -138,7 +138,8 @@ void BufferPool::Release(uint8_t* data, size_t capacity) {
     std::lock_guard<std::mutex> lock(state_->mu);
     state_->counters.used_bytes -= capacity;
     // What is too large alone need not push out the others.
-    if (capacity <= state_->counters.allowed_bytes) {
+    if (capacity <= state_->counters.allowed_bytes &&
+        !state_->store.IsStale(data, capacity)) {
       state_->Insert(data, capacity);
       data = nullptr;
       excess = state_->TakeExcess();
@@ -162,6 +163,30 @@ void BufferPool::Disallow(uint64_t bytes) {
     excess = state_->TakeExcess();
   }
   state_->Free(excess);
+}
+
+void BufferPool::LockWith(std::shared_ptr<MemoryLock> lock) {
+  Idle* stale = nullptr;
+  {
+    std::lock_guard<std::mutex> guard(state_->mu);
+    state_->store.LockWith(std::move(lock));
+    Idle* newer;
+    for (Idle* idle = state_->oldest; idle != nullptr; idle = newer) {
+      newer = idle->newer;
+      if (!state_->store.IsStale(reinterpret_cast<uint8_t*>(idle),
+                                 idle->capacity)) {
+        continue;
+      }
+      state_->Remove(idle);
+      idle->below = stale;
+      stale = idle;
+    }
+  }
+  state_->Free(stale);
+}
+
+bool BufferPool::IsLocked(const uint8_t* data) const {
+  return state_->store.IsLocked(data);
 }
 
 BufferPool::Counters BufferPool::counters() const {

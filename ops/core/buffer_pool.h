@@ -14,6 +14,7 @@
 
 namespace liquid {
 
+class MemoryLock;
 class BufferPool;
 
 // Owns a block of a pool, alone, and gives it back when it goes. Move-only;
@@ -101,6 +102,13 @@ class BufferPool {
   Buffer Acquire(size_t size);
   Allowance Allow(uint64_t bytes);
   Counters counters() const;
+
+  // New blocks from BlockSize::kPageAligned on are of memory that a device
+  // reads by itself, as far as `lock` gives that (LockedSlabs). What is kept
+  // for later and is not goes to the system.
+  void LockWith(std::shared_ptr<MemoryLock> lock);
+  // Whether a block's bytes, in use, are such memory.
+  bool IsLocked(const uint8_t* data) const;
 
  private:
   friend class Buffer;

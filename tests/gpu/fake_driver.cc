@@ -5,6 +5,7 @@
 // ones' own code (tests/ops/gpu/host_kernels.cc).
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -149,6 +150,44 @@ Stream* Of(void* stream) {
   return stream == nullptr ? usual : static_cast<Stream*>(stream);
 }
 
+// Memory that the device reads by itself, by where it ends.
+auto& pinned = *new std::map<const uint8_t*, const uint8_t*>;
+
+void Pin(const void* memory, size_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto* const begin = static_cast<const uint8_t*>(memory);
+  pinned[begin + size] = begin;
+}
+
+// False for what was not.
+bool Unpin(const void* memory) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto piece = pinned.begin(); piece != pinned.end(); ++piece) {
+    if (piece->second != memory) continue;
+    pinned.erase(piece);
+    return true;
+  }
+  return false;
+}
+
+bool IsPinned(const void* memory, size_t size) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto* const begin = static_cast<const uint8_t*>(memory);
+  const auto piece = pinned.lower_bound(begin + size);
+  return piece != pinned.end() && piece->second <= begin;
+}
+
+// Other memory a driver copies elsewhere first, while it is waited for. Here it
+// is counted, when it is asked for and when it is done.
+void CopyToDevice(Stream* stream, unsigned long long to, const void* from,
+                  size_t size) {
+  if (!IsPinned(from, size)) Count("pageable_copies");
+  stream->Add([=] {
+    if (!IsPinned(from, size)) Count("pageable_copies");
+    std::memcpy(reinterpret_cast<void*>(to), from, size);
+  });
+}
+
 // What has to have a current context fails without one.
 int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 
@@ -157,7 +196,7 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 // For tests: settings ("devices", "capability", "full", what a kernel takes at
 // least: "kernel_milliseconds", how long who may waits for memory:
 // "patience_milliseconds", and results of functions: "init", "module",
-// "launch", "callback", "memory", "register"; "idle": kernels find all right
+// "launch", "callback", "memory", "register", "batch"; "idle": kernels find all right
 // and decode nothing; "abort:NAME", "hang:NAME": a launch of that kernel ends
 // the process, or never ends; "fail:NAME": its result), how often what was
 // done, and the processor time of what the device does, "device_microseconds".
@@ -378,17 +417,58 @@ FAKE_API int cuMemHostAlloc(void** memory, size_t size, unsigned) {
   Count("pinned");
   *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   std::memset(*memory, 0xA5, size);
+  Pin(*memory, size);
   return Current();
 }
 FAKE_API int cuMemFreeHost(void* memory) {
+  Unpin(memory);
   std::free(memory);
+  return Current();
+}
+FAKE_API int cuMemHostRegister_v2(void* memory, size_t size, unsigned flags) {
+  constexpr uintptr_t kPage = 4096;
+  if (flags != 1 || reinterpret_cast<uintptr_t>(memory) % kPage != 0) {
+    return kInvalidValue;
+  }
+  if (Setting("register") != 0) return Setting("register");
+  // All of its pages are there from now on.
+  auto* const bytes = static_cast<volatile uint8_t*>(memory);
+  for (size_t i = 0; i < size; i += kPage) bytes[i] = bytes[i];
+  Count("registered");
+  Pin(memory, size);
+  return Current();
+}
+FAKE_API int cuMemHostUnregister(void* memory) {
+  if (Setting("register") != 0) return Setting("register");
+  if (!Unpin(memory)) return kInvalidValue;
+  Count("unregistered");
   return Current();
 }
 FAKE_API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from,
                                   size_t size, void* stream) {
   Count("copies");
-  Of(stream)->Add(
-      [=] { std::memcpy(reinterpret_cast<void*>(to), from, size); });
+  CopyToDevice(Of(stream), to, from, size);
+  return Current();
+}
+FAKE_API int cuMemcpyBatchAsync(unsigned long long* to,
+                                unsigned long long* from, size_t* sizes,
+                                size_t count, const int* attributes,
+                                size_t* firsts, size_t attribute_count,
+                                size_t* failed, void* stream) {
+  const int order = attributes[0];
+  if (count == 0 || attribute_count != 1 || firsts[0] != 0 || order < 1 ||
+      order > 3 || stream == nullptr) {
+    *failed = SIZE_MAX;
+    return kInvalidValue;
+  }
+  if (Setting("batch") != 0) return Setting("batch");
+  Count("copies");
+  Count("batches");
+  // In no order, but behind what was there.
+  for (size_t i = count; i-- > 0;) {
+    CopyToDevice(Of(stream), to[i], reinterpret_cast<const void*>(from[i]),
+                 sizes[i]);
+  }
   return Current();
 }
 FAKE_API int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from,

@@ -27,6 +27,10 @@ Status Load(CudaDriver* driver) {
   LIQUID_RETURN_IF_ERROR(FindFunctions(library, kLibrary, functions,
                                        sizeof(functions) / sizeof(functions[0]),
                                        "install a driver of CUDA 12 or later"));
+#define LIQUID_CUDA_FIND(member, symbol, parameters) \
+  *reinterpret_cast<void**>(&driver->member) = dlsym(library, symbol);
+  LIQUID_CUDA_OPTIONAL_FUNCTIONS(LIQUID_CUDA_FIND)
+#undef LIQUID_CUDA_FIND
   const CuResult result = driver->init(0);
   int count = 0;
   if (result == kCuSuccess) {

@@ -64,6 +64,9 @@ constexpr unsigned kCuHostMemoryPortable = 1;
     (float* milliseconds, CuEvent begin, CuEvent end))                      \
   X(host_allocate, "cuMemHostAlloc", (void**, size_t size, unsigned flags)) \
   X(host_free, "cuMemFreeHost", (void*))                                    \
+  X(host_register, "cuMemHostRegister_v2",                                  \
+    (void*, size_t size, unsigned flags))                                   \
+  X(host_unregister, "cuMemHostUnregister", (void*))                        \
   X(copy_to_device, "cuMemcpyHtoDAsync_v2",                                 \
     (CuAddress to, const void* from, size_t size, CuStream))                \
   X(copy_to_host, "cuMemcpyDtoHAsync_v2",                                   \
@@ -73,10 +76,26 @@ constexpr unsigned kCuHostMemoryPortable = 1;
      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, \
      CuStream, void** arguments, void** extra))
 
+// How a copy of a batch reads its source.
+struct CuCopyAttributes {
+  int source_order;                            // kCuAnyOrder
+  int source_location[2], target_location[2];  // 0: as the pointers tell
+  unsigned flags;
+};
+constexpr int kCuAnyOrder = 3;
+
+// What a driver may lack; nullptr where it does. CUDA 12.8 brought it.
+#define LIQUID_CUDA_OPTIONAL_FUNCTIONS(X)                            \
+  X(copy_batch, "cuMemcpyBatchAsync",                                \
+    (CuAddress * to, CuAddress * from, size_t * sizes, size_t count, \
+     CuCopyAttributes*, size_t * first_copies, size_t attributes,    \
+     size_t * failed, CuStream))
+
 struct CudaDriver {
 #define LIQUID_CUDA_MEMBER(member, symbol, parameters) \
   CuResult(*member) parameters = nullptr;
   LIQUID_CUDA_FUNCTIONS(LIQUID_CUDA_MEMBER)
+  LIQUID_CUDA_OPTIONAL_FUNCTIONS(LIQUID_CUDA_MEMBER)
 #undef LIQUID_CUDA_MEMBER
 };
 

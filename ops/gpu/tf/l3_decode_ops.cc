@@ -1,4 +1,5 @@
 #include "ops/kernel/image_inputs.h"
+#include "tensorflow/core/framework/common_shape_fns.h"
 #include "tensorflow/core/framework/dataset_stateful_op_allowlist.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/shape_inference.h"
@@ -108,6 +109,18 @@ The images of a batch that Liquid>DecodeL3Device decoded, without a copy.
 pixels: Scalar.
 images: [n, height, width, channels], or with planar [n, channels, height, width].
 shape: What is known of it.
+)doc");
+
+REGISTER_OP("Liquid>RegisterRecords")
+    .Attr("device: string = 'GPU:0'")
+    .SetIsStateful()
+    .SetShapeFn(tensorflow::shape_inference::NoOutputs)
+    .Doc(R"doc(
+Has records read from now on, by this process, to memory that its GPUs read by themselves.
+
+Where the driver gives no such memory the log says so, once for each call.
+
+device: Whose driver is asked, as TensorFlow numbers them.
 )doc");
 
 REGISTER_OP("Liquid>L3DeviceTotals")

@@ -47,11 +47,8 @@ absl::Status Allocate(const TfGpu& gpu, DataType type, const TensorShape& shape,
 
 absl::Status MakeLane(const TfGpu& gpu, std::unique_ptr<L3Lane>* lane) {
   const CudaDriver* driver = nullptr;
-  TF_RETURN_IF_ERROR(ToTf(LoadCudaDriver(&driver)));
   CuContext context = nullptr;
-  TF_RETURN_IF_ERROR(
-      ToTf(CudaStatus(*driver, driver->stream_context(gpu.compute, &context),
-                      "to find the context of TensorFlow's stream")));
+  TF_RETURN_IF_ERROR(FindContext(gpu, &driver, &context));
   return ToTf(L3Lane::Create(*driver, context, lane));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ops/gpu/driver/cuda_driver.h"
+#include "ops/kernel/tf_status.h"
 #include "tensorflow/core/common_runtime/device.h"
 #include "tensorflow/core/common_runtime/device_mgr.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -46,6 +47,16 @@ inline absl::Status FindTfGpu(tensorflow::OpKernelContext* context,
                      : static_cast<CuStream>(
                            info->stream->platform_specific_handle().stream);
   return absl::OkStatus();
+}
+
+// Finds the driver, and the context that TensorFlow made. Errors: those of
+// LoadCudaDriver, and of the driver.
+inline absl::Status FindContext(const TfGpu& gpu, const CudaDriver** driver,
+                                CuContext* context) {
+  TF_RETURN_IF_ERROR(ToTf(LoadCudaDriver(driver)));
+  return ToTf(CudaStatus(**driver,
+                         (*driver)->stream_context(gpu.compute, context),
+                         "to find the context of TensorFlow's stream"));
 }
 
 }  // namespace liquid

@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "ops/core/buffer_pool.h"
 #include "ops/gpu/driver/l3_functions.h"
 #include "ops/gpu/driver/nvrtc.h"
+#include "ops/gpu/driver/record_memory.h"
 
 namespace liquid::cuda_driver_test {
 namespace {
@@ -110,6 +113,91 @@ TEST_F(CudaDriverTest, AFunctionThatIsMissingIsNamed) {
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
   EXPECT_TRUE(
       Contains(status, "libcuda.so.1 has no cuNoSuchThing: install another"));
+}
+
+// Registers with the process's pool, and has it let all go.
+class RecordMemoryTest : public CudaDriverTest {
+ protected:
+  void SetUp() override {
+    CudaDriverTest::SetUp();
+    if (IsSkipped()) return;
+    ASSERT_TRUE(LoadCudaDriver(&driver_).ok());
+    ASSERT_EQ(driver_->stream_context(nullptr, &context_), 0);
+    pool_.LockWith(nullptr);
+    EXPECT_EQ(Registered(), 0);
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    pool_.LockWith(nullptr);
+    EXPECT_EQ(Registered(), 0);
+  }
+  void Register() {
+    RegisterRecords(*driver_, context_, [this](const std::string& sentence) {
+      sentences_.push_back(sentence);
+    });
+  }
+
+  static int Count(const char* name) {
+    return reinterpret_cast<int (*)(const char*)>(
+        dlsym(fake_, "fake_cuda_count"))(name);
+  }
+  static int Registered() {
+    return Count("registered") - Count("unregistered");
+  }
+
+  BufferPool& pool_ = BufferPool::Process();
+  CuContext context_ = nullptr;
+  std::vector<std::string> sentences_;
+};
+
+TEST_F(RecordMemoryTest, IsRegisteredUntilItGoes) {
+  Register();
+  EXPECT_EQ(Registered(), 0);
+  Buffer buffer = pool_.Acquire(100000);
+  EXPECT_TRUE(pool_.IsLocked(buffer.data()));
+  EXPECT_EQ(Registered(), 1);
+  pool_.LockWith(nullptr);
+  EXPECT_TRUE(pool_.IsLocked(buffer.data()));
+  const Buffer usual = pool_.Acquire(20 << 20);
+  EXPECT_FALSE(pool_.IsLocked(usual.data()));
+  EXPECT_TRUE(sentences_.empty());
+}
+
+TEST_F(RecordMemoryTest, WhatFailsIsToldOnceWithWhatToDo) {
+  Set("register", 2);
+  Register();
+  for (int i = 0; i < 3; ++i) {
+    const Buffer buffer = pool_.Acquire(100000);
+    ASSERT_TRUE(buffer);
+    EXPECT_FALSE(pool_.IsLocked(buffer.data()));
+  }
+  ASSERT_EQ(sentences_.size(), 1u);
+  EXPECT_EQ(sentences_[0],
+            "l3 on a GPU: to register 8388608 bytes of memory: "
+            "CUDA_ERROR_OUT_OF_MEMORY, as the fake was told; records are "
+            "copied once more on their way to the GPU, which takes processor "
+            "time: give the process more locked memory (ulimit -l, or the "
+            "container's limits), or the cache less");
+  // Who asks again may have more.
+  Set("register", 0);
+  Register();
+  const Buffer buffer = pool_.Acquire(100000);
+  EXPECT_TRUE(pool_.IsLocked(buffer.data()));
+  EXPECT_EQ(sentences_.size(), 1u);
+}
+
+TEST_F(RecordMemoryTest, StaysWhereTheDeviceIsLost) {
+  Register();
+  Buffer buffer = pool_.Acquire(100000);
+  uint8_t* const data = buffer.data();
+  Set("register", 719);
+  buffer.Reset();
+  pool_.LockWith(nullptr);
+  EXPECT_EQ(Registered(), 1);
+  // Not unmapped: the driver has it still.
+  data[0] = 1;
+  EXPECT_TRUE(pool_.IsLocked(data));
+  Set("register", 0);
 }
 
 TEST(NvrtcTest, ItsLogIsTold) {
