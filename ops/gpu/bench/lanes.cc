@@ -69,7 +69,8 @@ Status BenchLanes::Make(const BenchDevice& device,
     LIQUID_RETURN_IF_ERROR(
         L3Lane::Create(device.driver(), device.context(), &slot->lane));
     LIQUID_RETURN_IF_ERROR(
-        device.Allocate(L3LaneLayout(plan).size, &slot->memory.staging));
+        device.Allocate(L3LaneLayout(plan, all->files_, nullptr).device_size,
+                        &slot->memory.staging));
     LIQUID_RETURN_IF_ERROR(device.Allocate(pixels, &slot->memory.pixels));
     LIQUID_RETURN_IF_ERROR(CudaStatus(
         device.driver(),
@@ -113,16 +114,17 @@ Status BenchLanes::Start() {
   slot.is_done = false;
   // A first one is under way, so that it also waits for its memory.
   LIQUID_RETURN_IF_ERROR(slot.lane->WaitFor(device_.stream()));
-  const L3DeviceBatch& plan = slot.plan;
+  const L3LaneLayout layout(slot.plan, files_, nullptr);
   LIQUID_RETURN_IF_ERROR(slot.lane->Start(
-      plan,
+      slot.plan, nullptr, layout,
       [&](uint8_t* bytes) {
         const double before = MonotonicSeconds();
-        const size_t copies = plan.copies.size();
-        const size_t parts = std::min(threads_->count(), copies);
+        const L3DeviceCopy* const copies = layout.gathered.data();
+        const size_t count = layout.gathered.size();
+        const size_t parts = std::min(threads_->count(), count);
         threads_->Run(parts, [&](size_t i) {
-          FillL3Device(files_, plan, i * copies / parts,
-                       (i + 1) * copies / parts, bytes);
+          CopyL3Files(files_, copies + i * count / parts,
+                      copies + (i + 1) * count / parts, bytes);
         });
         slot.parts.fill = 1e3 * (MonotonicSeconds() - before);
       },

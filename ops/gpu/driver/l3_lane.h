@@ -15,13 +15,28 @@
 
 namespace liquid {
 
-// Where everything but the pixels lies, on the host as on the device; each part
-// begins at a multiple of 256. `recipe` may be null.
+// Where everything but the pixels lies on the device, each part at a multiple
+// of 256; and how it gets there. What is registered and large enough is copied
+// from where it lies, the rest from the lane's own memory. `recipe` may be
+// null.
 struct L3LaneLayout {
-  L3LaneLayout(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe);
+  L3LaneLayout(const L3DeviceBatch& batch,
+               const std::vector<L3DeviceFile>& files,
+               const ImageDeviceBatch* recipe);
+
+  struct Copy {
+    size_t to;             // in the device's memory
+    const uint8_t* where;  // nullptr: the lane's memory
+    size_t from, size;
+  };
+
   // The results, a uint32_t for each task, come first. Outputs are that of the
   // pixels, and with a recipe that of each chunk in scratch memory.
   size_t output, tasks, samples, tables, bytes, size;
+  std::vector<Copy> copies;
+  // Into the lane's memory, `host_size` bytes, from `bytes` on.
+  std::vector<L3DeviceCopy> gathered;
+  size_t host_size;
   // On the device alone, with what is scratch memory there.
   size_t scratch, device_size;
 };
@@ -49,7 +64,7 @@ class L3Lane {
   // What the driver says of a batch, told on a thread of its own, which must
   // not call it from there: Ended() is for another one.
   using Done = std::function<void(CuResult)>;
-  // Copies a batch's bytes to where they are wanted, as FillL3Device does.
+  // Copies what is gathered to where it is wanted, as CopyL3Files does.
   using Fill = std::function<void(uint8_t* bytes)>;
 
   static Status Create(const CudaDriver& driver, CuContext context,
@@ -62,16 +77,16 @@ class L3Lane {
   // may still use its memory.
   Status WaitFor(CuStream stream);
 
-  // Lays out a batch and starts it: one copy to the device, the batch's
-  // launches, one copy back. `types` are what L3KernelName takes. With a
-  // `recipe`, which may be null, the batch was planned for its chunks: each is
-  // decoded into scratch memory, from which one more launch makes pixels. What
-  // `fill` reads is needed no longer afterwards; `memory` is the lane's until
-  // `done` is called, which happens once if and only if this is OK. Errors:
-  // those of FindL3Function, and of the driver.
+  // Lays out a batch and starts it: copies to the device, the batch's launches,
+  // one copy back. `types` are what L3KernelName takes. With a `recipe`, which
+  // may be null, the batch was planned for its chunks: each is decoded into
+  // scratch memory, from which one more launch makes pixels. `memory` and the
+  // files' bytes are the lane's until `done` is called, which happens once if
+  // and only if this is OK. Errors: those of FindL3Function, and of the driver.
   Status Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
-               const Fill& fill, const L3DeviceOutput& output,
-               const std::string& types, const L3LaneMemory& memory, Done done);
+               const L3LaneLayout& layout, const Fill& fill,
+               const L3DeviceOutput& output, const std::string& types,
+               const L3LaneMemory& memory, Done done);
 
   // What became of a batch, of what Done was told, and what it took. Internal
   // where it failed; `*times` is then unchanged.
@@ -86,6 +101,7 @@ class L3Lane {
   L3Lane(const CudaDriver& driver, CuContext context)
       : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
+  Status Copy(const L3LaneLayout& layout, CuAddress staging);
   Status Enqueue(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
                  const L3LaneLayout& layout,
                  const std::vector<CuFunction>& functions,

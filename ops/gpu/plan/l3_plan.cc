@@ -316,18 +316,8 @@ Status PlanL3Device(const std::vector<L3DeviceFile>& files,
 
 void FillL3Device(const std::vector<L3DeviceFile>& files,
                   const L3DeviceBatch& batch, uint8_t* out) {
-  FillL3Device(files, batch, 0, batch.copies.size(), out);
-}
-
-void FillL3Device(const std::vector<L3DeviceFile>& files,
-                  const L3DeviceBatch& batch, size_t first, size_t last,
-                  uint8_t* out) {
-  for (size_t i = first; i < last; ++i) {
-    const L3DeviceCopy& copy = batch.copies[i];
-    std::memcpy(out + copy.to, files[copy.file].bytes.data + copy.from,
-                copy.size);
-  }
-  if (last < batch.copies.size()) return;
+  const L3DeviceCopy* const copies = batch.copies.data();
+  CopyL3Files(files, copies, copies + batch.copies.size(), out);
   const L3DeviceCopy& end = batch.copies.back();
   std::memset(out + end.to + end.size, 0, batch.bytes - end.to - end.size);
 }
@@ -338,6 +328,15 @@ std::string L3KernelName(L3TaskKind kind, const std::string& types) {
                      : kind == L3TaskKind::kV1      ? "v1"
                                                     : "raw";
   return "liquid_l3_" + std::string(name) + "_" + types;
+}
+
+void CopyL3Files(const std::vector<L3DeviceFile>& files,
+                 const L3DeviceCopy* first, const L3DeviceCopy* last,
+                 uint8_t* out) {
+  for (; first < last; ++first) {
+    std::memcpy(out + first->to, files[first->file].bytes.data + first->from,
+                first->size);
+  }
 }
 
 std::string NameL3Image(size_t number, int64_t sample) {

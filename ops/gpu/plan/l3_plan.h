@@ -23,6 +23,7 @@ struct L3DeviceFile {
   ByteSpan bytes;
   Window window;
   int64_t sample = -1;
+  bool is_registered = false;  // a device reads the bytes by itself
 };
 
 // Bytes of a file that go into the batch.
@@ -69,11 +70,10 @@ Status PlanL3Device(const std::vector<L3DeviceFile>& files,
 void FillL3Device(const std::vector<L3DeviceFile>& files,
                   const L3DeviceBatch& batch, uint8_t* out);
 
-// The part of it that copies [first, last) of the batch are; the last one has
-// the rest with it. Parts may be filled by several threads.
-void FillL3Device(const std::vector<L3DeviceFile>& files,
-                  const L3DeviceBatch& batch, size_t first, size_t last,
-                  uint8_t* out);
+// Does [first, last) of copies, to `out`. Parts may be done by several threads.
+void CopyL3Files(const std::vector<L3DeviceFile>& files,
+                 const L3DeviceCopy* first, const L3DeviceCopy* last,
+                 uint8_t* out);
 
 // The name of the kernel (l3_device.cu lists them) for a launch of that kind.
 // `types` are those of what is stored and of the batch, such as "u8_f32".

@@ -86,9 +86,11 @@ absl::Status FindFiles(const Tensor& files, std::vector<L3DeviceFile>* found,
           "files must be strings, or the records of a batch of "
           "Liquid>DecodeBatchDataset");
     }
+    const BufferPool& pool = BufferPool::Process();
     for (size_t i = 0; i < batch->records.size(); ++i) {
       const Record& record = *batch->records[i];
-      found->push_back({record.content.image, {}});
+      const ByteSpan bytes = record.content.image;
+      found->push_back({bytes, {}, -1, pool.IsLocked(bytes.data)});
       inputs->push_back(
           {&batch->plans[i], record.row.height, record.row.width});
     }
@@ -167,6 +169,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     L3DeviceBatch batch;
     ImageDeviceBatch images;
     const ImageDeviceBatch* recipe = nullptr;  // images, or none
+    size_t crossing = 0;                       // bytes
     TfGpu gpu;
     TensorShape shape;
     L3Slot* slot = nullptr;
@@ -198,7 +201,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     work->shape =
         planar_ ? TensorShape({n, image.channels, image.height, image.width})
                 : TensorShape({n, image.height, image.width, image.channels});
-    const L3LaneLayout layout(batch, work->recipe);
+    const L3LaneLayout layout(batch, work->files, work->recipe);
+    work->crossing = layout.size;
     TF_RETURN_IF_ERROR(slots_.Take(work->gpu, type_, work->shape,
                                    layout.device_size, &work->slot));
     L3Slot& slot = *work->slot;
@@ -208,16 +212,19 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     auto* const workers =
         context->device()->tensorflow_cpu_worker_threads()->workers;
     // One thread copies slower than a bus does.
-    const int64_t copies = static_cast<int64_t>(batch.copies.size());
+    const auto n_copies = static_cast<int64_t>(layout.gathered.size());
     const auto fill = [&](uint8_t* bytes) {
-      workers->ParallelFor(copies, batch.bytes / copies / kBytesPerCycle,
-                           [&](int64_t first, int64_t last) {
-                             FillL3Device(work->files, batch, first, last,
-                                          bytes);
-                           });
+      if (n_copies == 0) return;
+      const L3DeviceCopy* const copies = layout.gathered.data();
+      workers->ParallelFor(
+          n_copies,
+          (layout.host_size - layout.bytes) / n_copies / kBytesPerCycle,
+          [&](int64_t first, int64_t last) {
+            CopyL3Files(work->files, copies + first, copies + last, bytes);
+          });
     };
     const Status started = slot.lane->Start(
-        batch, work->recipe, fill, output, types, memory,
+        batch, work->recipe, layout, fill, output, types, memory,
         [this, context, work, workers, done](CuResult result) {
           // What follows may call the driver, which its own thread must not.
           workers->Schedule([this, context, work, result, done] {
@@ -287,9 +294,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     TF_RETURN_IF_ERROR(ToTf(CheckL3Device(
         batch.tasks.data(), batch.origins.data(), work->slot->lane->results(),
         batch.tasks.size(), work->files)));
-    L3Totals::Process().Add(
-        work->shape.dim_size(0),
-        static_cast<int64_t>(L3LaneLayout(batch, work->recipe).size), times);
+    L3Totals::Process().Add(work->shape.dim_size(0),
+                            static_cast<int64_t>(work->crossing), times);
     const Tensor& pixels = work->slot->pixels;
     Variant made = L3Pixels{pixels.shape() == work->shape
                                 ? pixels
