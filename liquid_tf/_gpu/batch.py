@@ -27,6 +27,7 @@ _OUTPUT = np.dtype(
     ("planar", "<u4"),
     ("mean", "<f4", 4),
     ("std", "<f4", 4),
+    ("verified", "<u4"),
   ]
 )
 

@@ -196,10 +196,11 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 // For tests: settings ("devices", "capability", "full", what a kernel takes at
 // least: "kernel_milliseconds", how long who may waits for memory:
 // "patience_milliseconds", and results of functions: "init", "module",
-// "launch", "callback", "memory", "register", "batch"; "idle": kernels find all right
-// and decode nothing; "abort:NAME", "hang:NAME": a launch of that kernel ends
-// the process, or never ends; "fail:NAME": its result), how often what was
-// done, and the processor time of what the device does, "device_microseconds".
+// "launch", "callback", "memory", "register", "copy", "batch"; "idle": kernels
+// find all right and decode nothing; "abort:NAME", "hang:NAME": a launch of that
+// kernel ends the process, or never ends; "fail:NAME": its result), how often
+// what was done, and the processor time of what the device does,
+// "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -303,10 +304,6 @@ FAKE_API int cuMemFree_v2(unsigned long long address) {
   std::free(reinterpret_cast<void*>(address));
   return Current();
 }
-FAKE_API int cuMemHostRegister_v2(void*, size_t, unsigned) {
-  return Setting("register") != 0 ? Setting("register") : Current();
-}
-FAKE_API int cuMemHostUnregister(void*) { return Current(); }
 FAKE_API int cuCtxPushCurrent_v2(void*) {
   if (is_in_callback) return kNotPermitted;
   ++pushed;
@@ -446,6 +443,7 @@ FAKE_API int cuMemHostUnregister(void* memory) {
 }
 FAKE_API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from,
                                   size_t size, void* stream) {
+  if (Setting("copy") != 0) return Setting("copy");
   Count("copies");
   CopyToDevice(Of(stream), to, from, size);
   return Current();
@@ -461,7 +459,9 @@ FAKE_API int cuMemcpyBatchAsync(unsigned long long* to,
     *failed = SIZE_MAX;
     return kInvalidValue;
   }
-  if (Setting("batch") != 0) return Setting("batch");
+  for (const char* name : {"batch", "copy"}) {
+    if (Setting(name) != 0) return Setting(name);
+  }
   Count("copies");
   Count("batches");
   // In no order, but behind what was there.

@@ -708,6 +708,9 @@ class RecordsTest(tf.test.TestCase, parameterized.TestCase):
     (2, "callback", 719, tf.errors.InternalError, "decode a batch: CUDA_ERROR_LAUNCH"),
     (3, "memory", 2, tf.errors.ResourceExhaustedError, "pinned memory: .*OUT_OF_MEM"),
     (4, "full", 1, tf.errors.ResourceExhaustedError, "there is no room for .* on"),
+    # Whole images, which are copied from where they were read to.
+    (5, "copy", 719, tf.errors.InternalError, "copy a batch to the GPU: CUDA_ERROR_"),
+    (5, "callback", 719, tf.errors.InternalError, "decode a batch: CUDA_ERROR_LAUNCH"),
   )
   def test_nothing_is_left_of_an_epoch_that_ends_early(
     self, number, name, value, error, message
@@ -728,6 +731,10 @@ class RecordsTest(tf.test.TestCase, parameterized.TestCase):
     # Of its memory that is held still, some is the dataset's own.
     self._wait(lambda: _streams() <= streams)
     self.assertEqual(sum(len(batch["image"]) for batch in dataset), 12)
+    # An epoch uses the memory of the one before it.
+    registered = _DRIVER.count("registered")
+    self.assertEqual(sum(len(batch["image"]) for batch in dataset), 12)
+    self.assertEqual(_DRIVER.count("registered"), registered)
     del dataset
     self._wait(lambda: self._used() <= before)
     self.assertLessEqual(_streams(), streams)

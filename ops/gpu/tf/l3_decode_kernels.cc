@@ -191,6 +191,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     }
     L3DeviceOutput output = {image.height, image.width, image.channels,
                              planar_,      {},          {}};
+    // Records have checksums of their own, of all their bytes.
+    output.verified = context->input(0).dtype() == tensorflow::DT_VARIANT;
     TF_RETURN_IF_ERROR(ReadChannels(context->input(3), "mean", false,
                                     image.channels, output.mean));
     TF_RETURN_IF_ERROR(ReadChannels(context->input(4), "std", true,

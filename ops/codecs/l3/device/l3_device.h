@@ -40,8 +40,11 @@ static_assert(sizeof(L3DeviceTask) == 80, "Python knows the layout");
 struct L3DeviceOutput {
   uint32_t height, width, channels, planar;
   float mean[kL3MaxChannels], std[kL3MaxChannels];
+  // Whether the host has checked the files' bytes: then the checksums of their
+  // patches are not. All else is.
+  uint32_t verified;
 };
-static_assert(sizeof(L3DeviceOutput) == 48, "Python knows the layout");
+static_assert(sizeof(L3DeviceOutput) == 52, "Python knows the layout");
 
 // What a task found; a result is the error | channel << 8.
 enum class L3DeviceError : uint32_t {

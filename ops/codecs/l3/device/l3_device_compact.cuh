@@ -96,7 +96,7 @@ LIQUID_DEVICE uint32_t L3DecodeTaskCompact(
   const L3StagedPatch patch = {
       memory + sizeof(L3SharedCompact) + L3BandBytesV2(channels, bits), skew,
       skew + task.size[0]};
-  L3StagePatch(block, task, bytes, channels, patch, &shared->checksum);
+  L3StagePatch(block, task, bytes, output, patch, &shared->checksum);
   const bool flat = (patch.Word(8 * (skew + 4)) & 0x8000) != 0;
   block.EachWarp(flat ? 1 : channels, [&](Warp& warp, uint32_t c) {
     if (flat) {

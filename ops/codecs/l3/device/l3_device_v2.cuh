@@ -25,7 +25,7 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV2(Block& block, const L3DeviceTask& task,
   const L3StagedPatch patch = {
       memory + sizeof(L3SharedV2) + L3BandBytesV2(channels, bits), skew,
       skew + task.size[0]};
-  L3StagePatch(block, task, bytes, channels, patch, &shared->checksum);
+  L3StagePatch(block, task, bytes, output, patch, &shared->checksum);
   const uint32_t found = L3FindRows(block, task, channels, bits, patch, shared);
   if (found != 0) return found;
 

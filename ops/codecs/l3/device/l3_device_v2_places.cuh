@@ -74,13 +74,15 @@ struct L3StagedPatch {
 };
 
 // Brings the task's patch to `patch.bytes`, and leaves in `differs` whether
-// its checksum is wrong. A patch has at least a checksum and its words: the
-// host sends no shorter one.
+// its checksum is wrong, where that is to be known. A patch has at least a
+// checksum and its words: the host sends no shorter one.
 template <typename Block>
 LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
-                                const uint8_t* bytes, uint32_t channels,
+                                const uint8_t* bytes,
+                                const L3DeviceOutput& output,
                                 const L3StagedPatch& patch,
                                 L3SharedCrc* shared) {
+  const uint32_t channels = output.channels;
   block.EachThread([&](uint32_t thread) {
     const uint8_t* from = bytes + (task.begin[0] - patch.skew);
     for (uint32_t i = thread * kL3PieceBytes; i < patch.end;
@@ -95,6 +97,8 @@ LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
     if (thread < patch.skew) patch.bytes[thread] = 0;
     if (thread < kL3PieceBytes) patch.bytes[patch.end + thread] = 0;
     if (thread != 0) return;
+    shared->differs = 0;
+    if (output.verified != 0) return;
     uint8_t* first = patch.bytes + patch.skew;
     uint32_t stored = 0;
     LIQUID_SELDOM
@@ -107,6 +111,7 @@ LIQUID_DEVICE void L3StagePatch(Block& block, const L3DeviceTask& task,
       stored = L3CrcTimesX(stored);
     shared->stored = stored;
   });
+  if (output.verified != 0) return;
   using Warp = typename Block::Warp;
   block.EachWarp(channels, [&](Warp& warp, uint32_t index) {
     auto crc = L3CrcOfWarp(warp, index, channels,
