@@ -197,9 +197,9 @@ int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
 // least: "kernel_milliseconds", how long who may waits for memory:
 // "patience_milliseconds", and results of functions: "init", "module",
 // "launch", "callback", "memory", "register", "copy", "batch"; "idle": kernels
-// find all right and decode nothing; "abort:NAME", "hang:NAME": a launch of that
-// kernel ends the process, or never ends; "fail:NAME": its result), how often
-// what was done, and the processor time of what the device does,
+// find all right and decode nothing; "abort:NAME", "hang:NAME": a launch of
+// that kernel ends the process, or never ends; "fail:NAME": its result), how
+// often what was done, and the processor time of what the device does,
 // "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);

@@ -77,8 +77,8 @@ class Planner {
       }
       for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
                                     L3TaskKind::kV1, L3TaskKind::kRaw}) {
-        L3DeviceLaunch launch = {kind, chunk,
-                                 static_cast<uint32_t>(tasks.size())};
+        L3DeviceLaunch launch = {
+            kind, chunk, static_cast<uint32_t>(tasks.size()), 0, 0, 0, 0};
         for (size_t i = begin; i < end; ++i) {
           if (batch_->tasks[i].kind != kind) continue;
           tasks.push_back(batch_->tasks[i]);
