@@ -67,7 +67,7 @@ _SAMPLE = np.dtype(
 )
 _OUTPUT = np.dtype(
   [(name, "u4") for name in ("height", "width", "channels", "planar")]
-  + [("mean", "f4", 4), ("std", "f4", 4)]
+  + [("mean", "f4", 4), ("std", "f4", 4), ("verified", "u4")]
 )
 _COPY, _PICK, _LERP, _FILTER = range(4)
 
@@ -89,6 +89,8 @@ def _axis(random, method, tables, begin, count, size, exact):
     weights = random.integers(-(1 << 18), 1 << 21, count * taps).astype(np.int32)
     tables += weights.view(np.uint32).tolist()
   return table, size, begin, count, taps
+
+
 def _of_lanes(body: str) -> np.ndarray:
   """What each lane of a warp, whose number is in %r1, leaves in %r9."""
   return _run(

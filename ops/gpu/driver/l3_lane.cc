@@ -20,12 +20,12 @@ size_t Aligned(size_t size) {
 }
 
 // What a recipe needs beside the batch.
-void LayOut(const ImageDeviceBatch& recipe, uint32_t channels,
+void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
             const L3LaneLayout& layout, uint8_t* host) {
   uint8_t* output = host + layout.output;
   for (const ImageDeviceChunk& chunk : recipe.chunks) {
-    const L3DeviceOutput of_chunk = {chunk.height, chunk.width, channels, 0,
-                                     {},           {}};
+    const L3DeviceOutput of_chunk = {
+        chunk.height, chunk.width, pixels.channels, 0, {}, {}, pixels.verified};
     output += sizeof(of_chunk);
     std::memcpy(output, &of_chunk, sizeof(of_chunk));
   }
@@ -268,7 +268,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   uint8_t* const host = host_.data();
   std::memset(host, kNotRun, batch.tasks.size() * sizeof(uint32_t));
   std::memcpy(host + layout.output, &output, sizeof(output));
-  if (recipe != nullptr) LayOut(*recipe, output.channels, layout, host);
+  if (recipe != nullptr) LayOut(*recipe, output, layout, host);
   std::memcpy(host + layout.tasks, batch.tasks.data(),
               batch.tasks.size() * sizeof(L3DeviceTask));
   fill(host + layout.bytes);

@@ -188,8 +188,8 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
   EXPECT_EQ(batch.height, made->height);
   EXPECT_EQ(batch.width, made->width);
   EXPECT_LE(batch.scratch_bytes, kImageScratchBytes + 4096);
-  L3DeviceOutput output = {batch.height,          batch.width, channels,
-                           finish.channels_first, {},          {}};
+  L3DeviceOutput output = {
+      batch.height, batch.width, channels, finish.channels_first, {}, {}, 0};
   for (size_t c = 0; c < kL3MaxChannels; ++c) {
     output.mean[c] = c < finish.mean.size() ? finish.mean[c] : 0;
     output.std[c] = c < finish.std.size() ? finish.std[c] : 1;
