@@ -28,7 +28,7 @@ from liquid_tf._gpu import batch as _gpu_batch
 _INPUT = flags.DEFINE_string(
   "input", None, "an image; none: a portrait of scikit-image"
 )
-_SIDE = flags.DEFINE_integer("side", 128, "of the part from its middle, in pixels", 64)
+_SIDE = flags.DEFINE_integer("side", 64, "of the part from its middle, in pixels", 64)
 _NVDISASM = flags.DEFINE_string("nvdisasm", None, "the program, to read machine code")
 
 PATCH = 64 * 64
@@ -37,7 +37,7 @@ _MAX_PIXELS = 1 << 28
 
 class Case(NamedTuple):
   stored: str
-  kernel: str
+  types: str  # as the kernel's name has them
   element: type  # of the result
   misplaced: int = 0  # elements that the result begins behind a multiple of 16 bytes
 
@@ -82,7 +82,7 @@ def run(image: np.ndarray, case: Case) -> interpreted.Kernels:
     plan = _gpu_batch.plan([file], None, _MAX_PIXELS)
     batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
     pixels = modules["cupy"].empty(plan.shape, case.element)
-    batch.run(case.kernel, pixels)
+    batch.run(case.types, pixels)
     batch.check()
   # The first half of a bfloat16 is not the number.
   if case.element != np.uint16:
@@ -113,7 +113,7 @@ def main(argv: Sequence[str]) -> None:
     kernels = run(image, case)
     code, _ = compiled()
     print(
-      f"{case.stored} {case.kernel}"
+      f"{case.stored} {case.types}"
       + (
         f", {case.misplaced} elements off a multiple of 16 bytes" * (case.misplaced > 0)
       )

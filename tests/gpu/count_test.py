@@ -28,23 +28,23 @@ class Most(NamedTuple):
 _MOST = (
   (
     count.Case("l3 v2", "u8_u8", np.uint8),
-    Most(17_500, 15_700, 6_850, 4_300, 64, 160, 200),
+    Most(17_000, 14_700, 6_650, 3_800, 64, 8, 16),
   ),
   (
     count.Case("l3 v2", "u8_f32", np.float32),
-    Most(23_000, 28_100, 9_800, 9_000, 64, 205, 545),
+    Most(23_100, 28_000, 9_500, 9_400, 64, 32, 110),
   ),
   (
     count.Case("l3 v2", "u8_bf16", np.uint16),
-    Most(31_200, 34_700, 14_700, 9_750, 64, 145, 210),
+    Most(30_800, 33_900, 14_400, 9_400, 64, 24, 90),
   ),
   (
     count.Case("l3-compact", "u8_u8", np.uint8),
-    Most(94_200, 77_000, 38_000, 19_550, 64, 160, 200),
+    Most(95_000, 77_000, 38_300, 19_600, 64, 0, 0),
   ),
   (
     count.Case("l3 v1", "u8_u8", np.uint8),
-    Most(96_800, 97_400, 39_000, 26_800, 64, 160, 200),
+    Most(103_400, 102_600, 46_300, 23_400, 64, 80, 0),
   ),
 )
 
@@ -71,14 +71,15 @@ class CountTest(parameterized.TestCase):
     self.assertLessEqual(by_code["alu"], most.alu)
     self.assertLessEqual(by_code["fma"], most.fma)
     # The last compiler spills, but reads and writes no memory less.
-    self.assertBetween(by_code["lsu"], 0.85 * by_ptx["lsu"], 1.25 * by_ptx["lsu"])
+    self.assertBetween(by_code["lsu"], 0.85 * by_ptx["lsu"], 1.35 * by_ptx["lsu"])
 
   def test_every_kernel_tells_what_it_takes(self):
     code, program = count.compiled()
-    for case in count.CASES:
-      name = f"liquid_l3_{case.kernel}"
+    names = {f"liquid_l3_{kind}_u8_u8" for kind in ("v2", "compact", "v1", "raw")}
+    self.assertContainsSubset(names, code.resources)
+    for name, taken in code.resources.items():
       self.assertEqual(program.kernel(name).name, name)
-      self.assertBetween(code.resources[name]["registers"], 16, 128)
+      self.assertBetween(taken["registers"], 16, 128)
 
 
 class PipesTest(absltest.TestCase):

@@ -294,7 +294,8 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     out_type = {"u8": "u1", "u16": "u2", "f32": "u4", "f16": "u2", "bf16": "u2"}[out]
     height, width, size = 18, 36, 40
     output = np.zeros(1, _OUTPUT)
-    output[0] = (height, width, channels, planar, (120, 110, 0, 9), (58, 60, 1, 3))
+    numbers = (120, 110, 0, 9), (58, 60, 1, 3)
+    output[0] = (height, width, channels, planar, *numbers, 0)
     # Two images; of the third place, the first bytes are for sums of tiles.
     scratch = random.integers(0, 256, (3, size, size, channels), np.uint8)
     scratch = scratch.astype(sample_type) * (1 if stored == "u8" else 257)

@@ -489,7 +489,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       with _DRIVER.busy():
         first.start()
         first.join(0.5)
-        stack.enter_context(_DRIVER.setting("patience_milliseconds", 6000))
+        stack.enter_context(_DRIVER.setting("patience_milliseconds", 4000))
         stack.enter_context(_DRIVER.setting("full", 1))
         second.start()
         second.join(0.5)
@@ -557,7 +557,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     # busy machine a batch takes a while; memory that none had yet waits for the step.
     decoded = None
     while decoded != (decoded := _DRIVER.count("decoded")):
-      time.sleep(2)
+      time.sleep(1)
     with _DRIVER.busy():
       # A step is running.
       images = next(batches)
