@@ -7,7 +7,9 @@ load("@local_tf//:config.bzl", "PYTHON")
 # come after the last one.
 _ARCHITECTURES = [75, 80, 86, 89, 90]
 
+# Bazel forgets what no #include names: the digest makes other bytes another assembly.
 _ASSEMBLY = """
+    /* $$digest */
     .section .rodata
     .balign 64
     .hidden {name}, {name}_end, {name}_is_source
@@ -70,10 +72,13 @@ def device_module(name, src, hdrs, **kwargs):
         name = name + "_assembly",
         srcs = [blob],
         outs = [name + ".S"],
-        cmd = "printf '%%s' \"%s\" > $@" % _ASSEMBLY.format(
-            name = name,
-            blob = blob,
-            is_source = "0" if NVCC else "1",
+        cmd = "digest=$$(sha256sum < $(location %s)); printf '%%s' \"%s\" > $@" % (
+            blob,
+            _ASSEMBLY.format(
+                name = name,
+                blob = blob,
+                is_source = "0" if NVCC else "1",
+            ),
         ),
     )
     native.cc_library(
