@@ -286,7 +286,8 @@ TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
     file->back() = static_cast<char>(file->back() ^ 1);
   }
   std::vector<L3DeviceFile> batch_files;
-  for (const std::string& file : files) batch_files.push_back({SpanIn(file)});
+  for (const std::string& file : files)
+    batch_files.push_back({SpanIn(file), {}});
   L3DeviceBatch batch;
   ASSERT_TRUE(PlanL3Device(batch_files, DecodeLimits(), &batch).ok());
   ASSERT_EQ(batch.launches.size(), 3u);
@@ -294,7 +295,8 @@ TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
   FillL3Device(batch_files, batch, bytes.data());
   Bytes out(3 * info.PixelBytes());
   const std::vector<uint32_t> results = DoOnHost<uint8_t, uint8_t>(
-      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}}, out.data());
+      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, false},
+      out.data());
   const Status status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
                                       results.data(), results.size());
   EXPECT_NE(status.message().find("image 1: l3: patch 5"), std::string::npos)
