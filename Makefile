@@ -16,6 +16,8 @@ TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 DATA ?=
 STEPS ?=
 CASES ?= 24
+FILES ?= 1000
+WINDOWS ?= 67
 SEED ?= 1
 
 LANE := tf$(subst .,,$(basename $(TF_VERSION)))
@@ -78,6 +80,7 @@ LOADERS_VENV := build/loaders-venv-$(TF_VERSION)
 APART_VENV := build/apart-venv-$(TF_VERSION)
 BACKENDS_VENV := build/backends-venv-$(TF_VERSION)
 RECIPES_VENV := build/recipes-venv-$(TF_VERSION)
+ENCODERS_VENV := build/encoders-venv
 SITE_VENV := build/site-venv
 AARCH64 := build/aarch64
 # What needs no TensorFlow is the same with every one, and tested with the default.
@@ -90,7 +93,7 @@ endif
 THREADED := //tests/ops/core/... //tests/ops/engine/... //tests/ops/http/... //tests/ops/reader/...
 SOURCES = $(shell find ops tests -name '*.cc' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh')
 
-.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test recipes-test aarch64-test tutorials format site wheels sdist reproducible release-check stop clean
+.PHONY: help setup library demo test nightly nightly-test lint unit-test sanitize wheel-test loaders-test backends-test recipes-test encoders-test aarch64-test tutorials format site wheels sdist reproducible release-check stop clean
 
 help:
 	@echo 'make setup    install what is missing, make $(VENV), build the ops'
@@ -104,6 +107,8 @@ help:
 	@echo '              and JAX, where no TensorFlow is installed'
 	@echo 'make backends-test  train by Keras with JAX and with PyTorch, and run their tutorials'
 	@echo '              and, as make recipes-test does, recipes for data of other libraries'
+	@echo 'make encoders-test  decode JPEG files of three encoders as Pillow does, to the bit'
+	@echo '              (FILES=1000 WINDOWS=67 SEED=1)'
 	@echo 'make aarch64-test  go on, on an emulated AArch64, where runs stand here (CASES=24 SEED=1)'
 	@echo 'make format   format C++ and Python'
 	@echo 'make site     build the documentation in build/site, and check its links'
@@ -285,6 +290,16 @@ endif
 recipes-test: setup
 	$(call BESIDE,$(RECIPES_VENV),requirements/recipes.txt)
 	$(TRY):tests TF_CPP_MIN_LOG_LEVEL=2 $(RECIPES_VENV)/bin/python tests/recipes_test.py
+
+# JPEG of other encoders, which this Python decodes beside ours; no TensorFlow.
+encoders-test: $(STAMP)
+	python3 -m venv --clear $(ENCODERS_VENV)
+	$(ENCODERS_VENV)/bin/pip install --disable-pip-version-check --quiet \
+	  -r requirements/encoders.txt
+	$(RUN_BAZEL) build $(FLAGS) //tests/ops/codecs:libjpeg_capi.so
+	$(ENCODERS_VENV)/bin/python tests/ops/codecs/jpeg_encoders.py \
+	  --library=$(LINKS)/bin/tests/ops/codecs/libjpeg_capi.so \
+	  --files=$(FILES) --windows=$(WINDOWS) --seed=$(SEED)
 
 # The engine for AArch64, in an emulator: it goes on where runs stand here.
 aarch64-test: setup
