@@ -7,8 +7,8 @@ from typing import Any
 
 from liquid_tf._convert import pipelines
 from liquid_tf._cost import budget, model, similarity
-from liquid_tf._graph import gpu
 from liquid_tf._native import whole
+from liquid_tf._pipeline import gpu
 from liquid_tf._profile import devices, names
 from liquid_tf._store import mix as mixes
 from liquid_tf._words import setting

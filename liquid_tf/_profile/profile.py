@@ -15,10 +15,10 @@ from liquid_tf._convert.sources import hugging_face, tfds
 from liquid_tf._convert.sources.iterable import Unlisted
 from liquid_tf._convert.sources.open_source import find_files, open_source
 from liquid_tf._convert.sources.samples import SampleSource
-from liquid_tf._graph import gpu
 from liquid_tf._measure import evidence
 from liquid_tf._native import whole
 from liquid_tf._native.encoders import Encoders, Option, resolve
+from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import TRAINING_STEPS, Recipe
 from liquid_tf._profile import arguments, names, run, sample, schema, scratch, training
 from liquid_tf._store import storage

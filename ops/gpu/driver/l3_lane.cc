@@ -121,8 +121,11 @@ L3Lane::~L3Lane() {
 Status L3Lane::WaitFor(CuStream stream) {
   const CudaScope scope(driver_, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());
-  return CudaStatus(driver_, driver_.event_record(free_, stream),
-                    "to mark a place in TensorFlow's stream");
+  LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
+                                    driver_.event_record(free_, stream),
+                                    "to mark a place in another's stream"));
+  return CudaStatus(driver_, driver_.stream_wait(stream_, free_, 0),
+                    "to wait for the memory");
 }
 
 Status L3Lane::Mark(CuEvent event) {
@@ -195,9 +198,6 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                        const L3LaneLayout& layout,
                        const std::vector<CuFunction>& functions,
                        const L3LaneMemory& memory) {
-  LIQUID_RETURN_IF_ERROR(CudaStatus(driver_,
-                                    driver_.stream_wait(stream_, free_, 0),
-                                    "to wait for the memory"));
   LIQUID_RETURN_IF_ERROR(Mark(begun_));
   LIQUID_RETURN_IF_ERROR(Copy(layout, memory.staging));
   LIQUID_RETURN_IF_ERROR(Mark(copied_));

@@ -74,7 +74,7 @@ class L3Lane {
   L3Lane& operator=(const L3Lane&) = delete;
 
   // The next batch waits for all that has been given to `stream` so far: what
-  // may still use its memory.
+  // may still use its memory. Called again, it waits for each of them.
   Status WaitFor(CuStream stream);
 
   // Lays out a batch and starts it: copies to the device, the batch's launches,

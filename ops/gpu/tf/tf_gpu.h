@@ -14,10 +14,10 @@
 namespace liquid {
 
 struct TfGpu {
-  tensorflow::Device* device;
-  tensorflow::Allocator* allocator;  // of its memory
+  tensorflow::Device* device = nullptr;
+  tensorflow::Allocator* allocator = nullptr;  // of its memory
   // All that TensorFlow computes on it goes here.
-  CuStream compute;
+  CuStream compute = nullptr;
 };
 
 // Finds the device `name` ("GPU:0") of the kernel's process. NotFound where

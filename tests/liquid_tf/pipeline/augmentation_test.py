@@ -13,7 +13,7 @@ from absl.testing import parameterized
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 import liquid_tf
-from liquid_tf._graph import gpu
+from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
   AutoAugment,

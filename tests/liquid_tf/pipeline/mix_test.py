@@ -16,7 +16,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
-from liquid_tf._graph import gpu
+from liquid_tf._pipeline import gpu
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.graph import Tuning
 from liquid_tf.transforms import (

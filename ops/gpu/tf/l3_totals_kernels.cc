@@ -1,5 +1,4 @@
-#include "ops/gpu/tf/l3_totals.h"
-
+#include "ops/gpu/driver/l3_totals.h"
 #include "ops/kernel/image_inputs.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
@@ -29,23 +28,5 @@ REGISTER_KERNEL_BUILDER(
     L3DeviceTotalsOp);
 
 }  // namespace
-
-L3Totals& L3Totals::Process() {
-  static auto* const kTotals = new L3Totals();
-  return *kTotals;
-}
-
-void L3Totals::Add(int64_t images, int64_t bytes, const L3LaneTimes& times) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  values_.images += images;
-  values_.bytes += bytes;
-  values_.times.copy_seconds += times.copy_seconds;
-  values_.times.decode_seconds += times.decode_seconds;
-}
-
-L3Totals::Values L3Totals::Get() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return values_;
-}
 
 }  // namespace liquid

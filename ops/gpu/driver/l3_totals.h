@@ -1,6 +1,6 @@
 // What decoding on devices has taken so far, in this process.
-#ifndef LIQUID_OPS_GPU_TF_L3_TOTALS_H_
-#define LIQUID_OPS_GPU_TF_L3_TOTALS_H_
+#ifndef LIQUID_OPS_GPU_DRIVER_L3_TOTALS_H_
+#define LIQUID_OPS_GPU_DRIVER_L3_TOTALS_H_
 
 #include <cstdint>
 #include <mutex>
@@ -32,4 +32,4 @@ class L3Totals {
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_GPU_TF_L3_TOTALS_H_
+#endif  // LIQUID_OPS_GPU_DRIVER_L3_TOTALS_H_

@@ -1,0 +1,45 @@
+#include "ops/gpu/driver/l3_batch.h"
+
+#include <utility>
+
+#include "ops/gpu/driver/l3_totals.h"
+
+namespace liquid {
+namespace {
+
+// What one thread copies, about.
+constexpr int64_t kBytesPerCycle = 4;
+
+}  // namespace
+
+Status StartDeviceBatch(const DeviceBatch& batch, const L3LaneLayout& layout,
+                        const L3Parallel& parallel, const L3LaneMemory& memory,
+                        L3Lane* lane, L3Lane::Done done) {
+  // One thread copies slower than a bus does.
+  const auto fill = [&](uint8_t* bytes) {
+    const auto n = static_cast<int64_t>(layout.gathered.size());
+    if (n == 0) return;
+    const auto size = static_cast<int64_t>(layout.host_size - layout.bytes);
+    const L3DeviceCopy* const copies = layout.gathered.data();
+    parallel(n, size / n / kBytesPerCycle, [&](int64_t first, int64_t last) {
+      CopyL3Files(batch.files, copies + first, copies + last, bytes);
+    });
+  };
+  return lane->Start(batch.tasks, batch.recipe(), layout, fill, batch.output,
+                     batch.types, memory, std::move(done));
+}
+
+Status EndDeviceBatch(const DeviceBatch& batch, size_t crossing,
+                      CuResult result, const L3Lane& lane) {
+  L3LaneTimes times;
+  LIQUID_RETURN_IF_ERROR(lane.Ended(result, &times));
+  const L3DeviceBatch& tasks = batch.tasks;
+  LIQUID_RETURN_IF_ERROR(CheckL3Device(tasks.tasks.data(), tasks.origins.data(),
+                                       lane.results(), tasks.tasks.size(),
+                                       batch.files));
+  L3Totals::Process().Add(batch.shape[0], static_cast<int64_t>(crossing),
+                          times);
+  return OkStatus();
+}
+
+}  // namespace liquid

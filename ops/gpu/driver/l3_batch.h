@@ -1,0 +1,37 @@
+// A planned batch on its way through a lane, whoever asked for it.
+#ifndef LIQUID_OPS_GPU_DRIVER_L3_BATCH_H_
+#define LIQUID_OPS_GPU_DRIVER_L3_BATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "ops/core/status.h"
+#include "ops/gpu/driver/cuda_driver.h"
+#include "ops/gpu/driver/l3_lane.h"
+#include "ops/gpu/plan/device_batch.h"
+
+namespace liquid {
+
+// Calls its last argument for parts [first, last) of `count` pieces of work,
+// maybe on several threads, until all are done. Each takes about so many
+// cycles.
+using L3Parallel = std::function<void(
+    int64_t count, int64_t cycles,
+    const std::function<void(int64_t first, int64_t last)>&)>;
+
+// Starts a batch that PlanDeviceBatch planned, with the layout of it; see
+// L3Lane::Start. What is gathered is copied by `parallel`.
+Status StartDeviceBatch(const DeviceBatch& batch, const L3LaneLayout& layout,
+                        const L3Parallel& parallel, const L3LaneMemory& memory,
+                        L3Lane* lane, L3Lane::Done done);
+
+// Says whether it went well, and adds it to the process's totals if so.
+// `crossing`: L3LaneLayout::size, bytes. Errors: those of L3Lane::Ended and
+// CheckL3Device.
+Status EndDeviceBatch(const DeviceBatch& batch, size_t crossing,
+                      CuResult result, const L3Lane& lane);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_DRIVER_L3_BATCH_H_

@@ -1,0 +1,78 @@
+#include "ops/gpu/driver/l3_slots.h"
+
+#include <utility>
+
+namespace liquid {
+
+Status L3Slots::FindFree(std::shared_ptr<L3Slot>* found,
+                         std::shared_ptr<L3Slot>* just_freed) {
+  found->reset();
+  just_freed->reset();
+  ++calls_;
+  for (const auto& slot : slots_) {
+    if (slot->is_decoding_) continue;
+    if (!slot->is_free_ && slot->IsOurs()) {
+      LIQUID_RETURN_IF_ERROR(slot->WaitForOthers());
+      slot->is_free_ = true;
+      slot->freed_ = calls_;
+    }
+    if (!slot->is_free_) continue;
+    if (slot->freed_ == calls_) {
+      *just_freed = slot;
+    } else if (*found == nullptr || slot->freed_ < (*found)->freed_) {
+      *found = slot;
+    }
+  }
+  return OkStatus();
+}
+
+Status L3Slots::Take(const Make& make, const Fit& fit,
+                     std::shared_ptr<L3Slot>* taken) {
+  // Memory may be waited for in `fit`: without the lock, so that batches that
+  // end meanwhile give theirs back.
+  std::shared_ptr<L3Slot> slot, just_freed;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    LIQUID_RETURN_IF_ERROR(FindFree(&slot, &just_freed));
+    if (slot != nullptr) {
+      slot->is_decoding_ = true;
+    } else if (just_freed != nullptr) {
+      just_freed->is_decoding_ = true;
+    }
+  }
+  if (slot == nullptr) {
+    std::shared_ptr<L3Slot> made = make();
+    const Status fits = fit(/*may_wait=*/just_freed == nullptr, made.get());
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (fits.ok()) {
+      if (just_freed != nullptr) just_freed->is_decoding_ = false;
+      made->is_decoding_ = true;
+      slots_.push_back(made);
+      *taken = std::move(made);
+      return OkStatus();
+    }
+    slot = just_freed;
+    if (slot == nullptr) {
+      // What was given back meanwhile.
+      LIQUID_RETURN_IF_ERROR(FindFree(&slot, &just_freed));
+      if (slot == nullptr) slot = just_freed;
+      if (slot == nullptr) return fits;
+      slot->is_decoding_ = true;
+    }
+  }
+  slot->is_free_ = false;
+  const Status fits = fit(/*may_wait=*/true, slot.get());
+  if (fits.ok()) {
+    *taken = std::move(slot);
+  } else {
+    Return(slot.get());
+  }
+  return fits;
+}
+
+void L3Slots::Return(L3Slot* slot) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  slot->is_decoding_ = false;
+}
+
+}  // namespace liquid

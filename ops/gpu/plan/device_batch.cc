@@ -1,0 +1,138 @@
+#include "ops/gpu/plan/device_batch.h"
+
+#include <cmath>
+
+#include "ops/core/buffer_pool.h"
+
+namespace liquid {
+namespace {
+
+struct TypeName {
+  const char* kernel;  // as l3_device.cu has it
+  const char* name;
+};
+
+TypeName NameOf(PixelType type) {
+  switch (type) {
+    case PixelType::kUint8:
+      return {"u8", "uint8"};
+    case PixelType::kUint16:
+      return {"u16", "uint16"};
+    case PixelType::kBfloat16:
+      return {"bf16", "bfloat16"};
+    case PixelType::kFloat16:
+      return {"f16", "half"};
+    case PixelType::kFloat32:
+      break;
+  }
+  return {"f32", "float"};
+}
+
+Status ReadChannels(const std::vector<float>& values, const char* name,
+                    bool positive, uint32_t channels, float* out) {
+  const size_t n = values.size();
+  if (n != 1 && n != channels) {
+    return InvalidArgument(
+        std::string(name) + " must have one element, or one for each of the " +
+        std::to_string(channels) + " channels; it has " + std::to_string(n));
+  }
+  for (uint32_t c = 0; c < channels; ++c) {
+    out[c] = values[n == 1 ? 0 : c];
+    if (!std::isfinite(out[c]) || (positive && out[c] <= 0)) {
+      return InvalidArgument(std::string(name) + " (" + std::to_string(out[c]) +
+                             ") must be a number" +
+                             (positive ? " above 0" : ""));
+    }
+  }
+  return OkStatus();
+}
+
+// Gives files their windows, where the plans of records say them.
+Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
+  bool needs_recipe = steps.type == PixelType::kFloat16;
+  for (const ImageDeviceInput& input : batch->inputs) {
+    needs_recipe = needs_recipe || NeedsDeviceRecipe(*input.plan);
+  }
+  if (batch->inputs.empty()) {
+    if (!needs_recipe) return OkStatus();
+    return InvalidArgument("dtype must not be half where files are strings");
+  }
+  const size_t n = batch->inputs.size();
+  for (size_t i = 0; i < n && !needs_recipe; ++i) {
+    const SamplePlan& plan = *batch->inputs[i].plan;
+    Window& window = batch->files[i].window;
+    window = plan.part;
+    window.y += plan.window.y;
+    window.x += plan.window.x;
+  }
+  if (!needs_recipe) return OkStatus();
+  Format format;
+  ImageInfo info;
+  const ByteSpan first = batch->files[0].bytes;
+  LIQUID_RETURN_IF_ERROR(SniffFormat(first, &format));
+  LIQUID_RETURN_IF_ERROR(Peek(format, first, steps.limits, &info));
+  LIQUID_RETURN_IF_ERROR(PlanImageDevice(
+      steps.recipe, batch->inputs, info.channels, info.bits, &batch->images));
+  for (size_t i = 0; i < n; ++i) {
+    batch->files[i].window = batch->images.windows[i];
+  }
+  batch->has_recipe = true;
+  return OkStatus();
+}
+
+Status FindTypes(uint8_t bits, PixelType type, std::string* types) {
+  const PixelType stored = bits == 16 ? PixelType::kUint16 : PixelType::kUint8;
+  const bool is_integer =
+      type == PixelType::kUint8 || type == PixelType::kUint16;
+  if (type != stored && is_integer) {
+    return InvalidArgument(std::string("dtype (") + NameOf(type).name +
+                           ") must be float, half, bfloat16 or the stored " +
+                           NameOf(stored).name);
+  }
+  *types = std::string(NameOf(stored).kernel) + "_" + NameOf(type).kernel;
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddRecords(const std::vector<RecordPtr>& records,
+                const std::vector<SamplePlan>& plans, DeviceBatch* batch) {
+  const BufferPool& pool = BufferPool::Process();
+  for (size_t i = 0; i < records.size(); ++i) {
+    const Record& record = *records[i];
+    const ByteSpan bytes = record.content.image;
+    batch->files.push_back({bytes, {}, -1, pool.IsLocked(bytes.data)});
+    batch->inputs.push_back({&plans[i], record.row.height, record.row.width});
+  }
+}
+
+Status PlanDeviceBatch(const DeviceSteps& steps, DeviceBatch* batch) {
+  LIQUID_RETURN_IF_ERROR(PlanImages(steps, batch));
+  LIQUID_RETURN_IF_ERROR(PlanL3Device(batch->files, steps.limits, &batch->tasks,
+                                      batch->images.chunks));
+  const ImageInfo& image = batch->tasks.image;
+  const uint32_t height =
+      batch->has_recipe ? batch->images.height : image.height;
+  const uint32_t width = batch->has_recipe ? batch->images.width : image.width;
+  L3DeviceOutput& output = batch->output;
+  output = {};
+  output.height = height;
+  output.width = width;
+  output.channels = image.channels;
+  output.planar = steps.planar;
+  // Records have checksums of their own, of all their bytes.
+  output.verified = !batch->inputs.empty();
+  LIQUID_RETURN_IF_ERROR(
+      ReadChannels(steps.mean, "mean", false, image.channels, output.mean));
+  LIQUID_RETURN_IF_ERROR(
+      ReadChannels(steps.std, "std", true, image.channels, output.std));
+  LIQUID_RETURN_IF_ERROR(FindTypes(image.bits, steps.type, &batch->types));
+  batch->shape = {static_cast<int64_t>(batch->files.size()), height, width,
+                  image.channels};
+  if (steps.planar) {
+    batch->shape = {batch->shape[0], image.channels, height, width};
+  }
+  return OkStatus();
+}
+
+}  // namespace liquid

@@ -1,0 +1,59 @@
+// A batch of images on its way to a device: from files, or records and what is
+// to become of them, to tasks, types and the shape of the pixels.
+#ifndef LIQUID_OPS_GPU_PLAN_DEVICE_BATCH_H_
+#define LIQUID_OPS_GPU_PLAN_DEVICE_BATCH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/codecs/codec.h"
+#include "ops/core/status.h"
+#include "ops/gpu/plan/l3_plan.h"
+#include "ops/image/device/image_plan.h"
+#include "ops/image/finish.h"
+#include "ops/image/recipe.h"
+#include "ops/reader/record.h"
+
+namespace liquid {
+
+// What becomes of the images of every batch.
+struct DeviceSteps {
+  Recipe recipe;                       // that the plans of records are made by
+  PixelType type = PixelType::kUint8;  // of the pixels
+  std::vector<float> mean = {0}, std = {1};  // a number, or one a channel
+  bool planar = false;                       // channels come before rows
+  DecodeLimits limits;
+};
+
+struct DeviceBatch {
+  std::vector<L3DeviceFile> files;
+  // Of records: what is to become of each image. None of files by themselves.
+  std::vector<ImageDeviceInput> inputs;
+
+  // What PlanDeviceBatch finds.
+  L3DeviceBatch tasks;
+  ImageDeviceBatch images;
+  bool has_recipe = false;  // more becomes of them than `tasks` do
+  L3DeviceOutput output;
+  std::string types;           // as L3KernelName takes them
+  std::vector<int64_t> shape;  // [n, height, width, channels], or planar
+
+  const ImageDeviceBatch* recipe() const {
+    return has_recipe ? &images : nullptr;
+  }
+};
+
+// Adds the stored images of records, which must outlast the batch, as must the
+// plans.
+void AddRecords(const std::vector<RecordPtr>& records,
+                const std::vector<SamplePlan>& plans, DeviceBatch* batch);
+
+// Plans a batch of at least one file. Errors: those of PlanImageDevice and
+// PlanL3Device; InvalidArgument for a mean, std or type that does not fit the
+// images.
+Status PlanDeviceBatch(const DeviceSteps& steps, DeviceBatch* batch);
+
+}  // namespace liquid
+
+#endif  // LIQUID_OPS_GPU_PLAN_DEVICE_BATCH_H_
