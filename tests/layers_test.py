@@ -31,7 +31,7 @@ _OPS_ORDER = (
   ("message",),
   ("codecs", "http", "sampler"),
   ("codecs/l3/device", "containers/recordio", "image"),
-  ("containers/pcr", "image/device"),
+  ("codecs/jpeg/device", "containers/pcr", "image/device"),
   ("reader",),
   ("engine",),
   ("direct", "kernel", "gpu/plan"),

@@ -546,7 +546,7 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
                    is_idle = Setting("idle") != 0] {
     // What makes images of others has no results.
     const char* const name = static_cast<const char*>(function);
-    const bool has_results = std::strncmp(name, "liquid_l3_", 10) == 0;
+    const bool has_results = std::strncmp(name, "liquid_image_", 13) != 0;
     if (is_idle) {
       if (has_results) std::memset(results, 0, count * sizeof(uint32_t));
       return;

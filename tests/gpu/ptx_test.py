@@ -259,7 +259,7 @@ class CompiledTest(tf.test.TestCase):
       if (kind, stored) != ("v1", "u16")
     }
     names |= {f"v1_u8_u8_{step}" for step in ("sequential", "unpack", "predict")}
-    names.add("image_luma")
+    names |= {"image_luma", "jpeg_codes", "jpeg_blocks", "jpeg_pixels"}
     names |= {
       f"image_{stored}_{out}"
       for stored in ("u8", "u16")

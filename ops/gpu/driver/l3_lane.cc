@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/gpu/driver/l3_functions.h"
+#include "ops/gpu/plan/jpeg_plan.h"
 
 namespace liquid {
 namespace {
@@ -50,17 +51,19 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   output = Aligned(batch.tasks.size() * sizeof(uint32_t));
   const size_t outputs = recipe == nullptr ? 1 : 1 + recipe->chunks.size();
   tasks = output + Aligned(outputs * sizeof(L3DeviceOutput));
-  samples = tables = bytes =
+  samples = tables = jpeg =
       tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
   if (recipe != nullptr) {
     tables =
         samples + Aligned(recipe->samples.size() * sizeof(ImageDeviceSample));
-    bytes = tables + Aligned(recipe->tables.size() * sizeof(uint32_t));
+    jpeg = tables + Aligned(recipe->tables.size() * sizeof(uint32_t));
   }
+  bytes = jpeg + Aligned(batch.jpeg.size());
   size = bytes + batch.bytes;
   copies.push_back({0, nullptr, 0, bytes});
   host_size = bytes;
-  scratch = Aligned(size);
+  blocks = Aligned(size);
+  scratch = blocks + batch.jpeg_scratch_bytes;
   device_size =
       recipe == nullptr ? size : scratch + L3RoundUp(recipe->scratch_bytes);
   for (const L3DeviceCopy& copy : batch.copies) {
@@ -218,8 +221,12 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
     CuAddress results = memory.staging + launch.first * sizeof(uint32_t);
     CuAddress tasks =
         memory.staging + layout.tasks + launch.first * sizeof(L3DeviceTask);
-    void* arguments[] = {&output, &tasks,  &launch.count,
-                         &bytes,  &pixels, &results};
+    CuAddress images = memory.staging + layout.jpeg;
+    CuAddress blocks = memory.staging + layout.blocks;
+    const bool is_jpeg = IsJpegTask(launch.kind);
+    void* arguments[] = {
+        is_jpeg ? &images : &output, &tasks,  &launch.count, &bytes,
+        is_jpeg ? &blocks : &pixels, &results};
     LIQUID_RETURN_IF_ERROR(CudaStatus(
         driver_,
         driver_.launch(functions[i], launch.blocks, 1, 1, launch.threads, 1, 1,
@@ -271,6 +278,9 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   if (recipe != nullptr) LayOut(*recipe, output, layout, host);
   std::memcpy(host + layout.tasks, batch.tasks.data(),
               batch.tasks.size() * sizeof(L3DeviceTask));
+  if (!batch.jpeg.empty()) {
+    std::memcpy(host + layout.jpeg, batch.jpeg.data(), batch.jpeg.size());
+  }
   fill(host + layout.bytes);
 
   Status status = Enqueue(batch, recipe, layout, functions, memory);

@@ -32,13 +32,14 @@ struct L3LaneLayout {
 
   // The results, a uint32_t for each task, come first. Outputs are that of the
   // pixels, and with a recipe that of each chunk in scratch memory.
-  size_t output, tasks, samples, tables, bytes, size;
+  size_t output, tasks, samples, tables, jpeg, bytes, size;
   std::vector<Copy> copies;
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
   std::vector<L3DeviceCopy> gathered;
   size_t host_size;
-  // On the device alone, with what is scratch memory there.
-  size_t scratch, device_size;
+  // On the device alone, with what is scratch memory there: of JPEG files'
+  // blocks, and right behind it that of the chunks.
+  size_t blocks, scratch, device_size;
 };
 
 // Memory of the device that a batch needs, both at a multiple of 16.

@@ -11,6 +11,7 @@
 #include "ops/codecs/l3/host/l3_format.h"
 #include "ops/codecs/l3/host/l3_places.h"
 #include "ops/codecs/raw/raw_codec.h"
+#include "ops/gpu/plan/jpeg_plan.h"
 
 namespace liquid {
 namespace {
@@ -28,6 +29,7 @@ class Planner {
 
   Status Add(const L3DeviceFile& file, uint32_t number,
              const DecodeLimits& limits) {
+    if (file.jpeg != nullptr) return AddJpeg(file, number);
     Format format;
     LIQUID_RETURN_IF_ERROR(SniffFormat(file.bytes, &format));
     if (format != Format::kL3 && format != Format::kL3Compact &&
@@ -62,29 +64,31 @@ class Planner {
   void Finish() {
     batch_->bytes =
         (batch_->bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
-    std::vector<L3DeviceTask> tasks;
-    std::vector<L3DeviceOrigin> origins;
+    const std::vector<L3DeviceTask> planned = std::move(batch_->tasks);
+    const std::vector<L3DeviceOrigin> planned_origins =
+        std::move(batch_->origins);
+    std::vector<L3DeviceTask>& tasks = batch_->tasks;
+    tasks.clear();
+    batch_->origins.clear();
     size_t begin = 0;
-    for (uint32_t chunk = 0; begin < batch_->tasks.size(); ++chunk) {
-      size_t end = batch_->tasks.size();
+    const size_t chunk_count = std::max<size_t>(chunks_.size(), 1);
+    for (uint32_t chunk = 0; chunk < chunk_count; ++chunk) {
+      size_t end = planned.size();
       if (!chunks_.empty()) {
         const uint32_t images = chunks_[chunk].first + chunks_[chunk].count;
         end = begin;
-        while (end < batch_->tasks.size() &&
-               batch_->tasks[end].image < images) {
-          ++end;
-        }
+        while (end < planned.size() && planned[end].image < images) ++end;
       }
       for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
                                     L3TaskKind::kV1, L3TaskKind::kRaw}) {
         L3DeviceLaunch launch = {
             kind, chunk, static_cast<uint32_t>(tasks.size()), 0, 0, 0, 0};
         for (size_t i = begin; i < end; ++i) {
-          if (batch_->tasks[i].kind != kind) continue;
-          tasks.push_back(batch_->tasks[i]);
-          origins.push_back(batch_->origins[i]);
+          if (planned[i].kind != kind) continue;
+          tasks.push_back(planned[i]);
+          batch_->origins.push_back(planned_origins[i]);
           launch.shared_bytes =
-              std::max(launch.shared_bytes, SharedBytes(batch_->tasks[i]));
+              std::max(launch.shared_bytes, SharedBytes(planned[i]));
         }
         launch.count = static_cast<uint32_t>(tasks.size()) - launch.first;
         launch.blocks = launch.count;
@@ -92,9 +96,9 @@ class Planner {
         if (launch.count > 0) batch_->launches.push_back(launch);
       }
       begin = end;
+      if (!chunks_.empty()) jpeg_.AppendChunk(chunk, chunks_[chunk], batch_);
     }
-    batch_->tasks = std::move(tasks);
-    batch_->origins = std::move(origins);
+    jpeg_.Finish(batch_);
   }
 
  private:
@@ -212,6 +216,22 @@ class Planner {
     return OkStatus();
   }
 
+  Status AddJpeg(const L3DeviceFile& file, uint32_t number) {
+    file_ = number;
+    const JpegDeviceImage& image = file.jpeg->device;
+    window_ = {image.y, image.x, image.height, image.width};
+    if (chunks_.empty()) {
+      return InvalidArgument("jpeg: a device decodes it for a recipe alone");
+    }
+    LIQUID_RETURN_IF_ERROR(CheckSize(file.jpeg->image));
+    std::vector<uint64_t> to;
+    for (const JpegDevicePlan::Range& range : file.jpeg->ranges) {
+      to.push_back(Send(range.begin, range.end - range.begin));
+    }
+    jpeg_.Add(number, *file.jpeg, to);
+    return OkStatus();
+  }
+
   void AddRaw(const ImageInfo& image) {
     const uint64_t row_bytes = window_.width * image.BytesPerPixel();
     for (uint32_t y = 0; y < window_.height; y += kL3RawRows) {
@@ -243,6 +263,7 @@ class Planner {
 
   const std::vector<ImageDeviceChunk>& chunks_;
   L3DeviceBatch* const batch_;
+  JpegDeviceTasks jpeg_;
   uint32_t file_ = 0;
   ByteSpan bytes_;
   Window window_;
@@ -323,6 +344,12 @@ void FillL3Device(const std::vector<L3DeviceFile>& files,
 }
 
 std::string L3KernelName(L3TaskKind kind, const std::string& types) {
+  if (IsJpegTask(kind)) {
+    return std::string("liquid_jpeg_") +
+           (kind == L3TaskKind::kJpegCodes    ? "codes"
+            : kind == L3TaskKind::kJpegBlocks ? "blocks"
+                                              : "pixels");
+  }
   const char* name = kind == L3TaskKind::kV2        ? "v2"
                      : kind == L3TaskKind::kCompact ? "compact"
                      : kind == L3TaskKind::kV1      ? "v1"
@@ -356,12 +383,17 @@ Status CheckL3Device(const L3DeviceTask* tasks, const L3DeviceOrigin* origins,
   }
   if (first == count) return OkStatus();
   const L3DeviceTask& task = tasks[first];
+  const int64_t sample =
+      task.image < files.size() ? files[task.image].sample : -1;
+  if (IsJpegTask(task.kind)) {
+    return DataLoss(
+        NameL3Image(task.image, sample) + ": " +
+        DescribeJpegDamage(task, origins[first].offset[0], results[first]));
+  }
   const auto error = static_cast<L3DeviceError>(results[first] & 255);
   const uint32_t channel = std::min(results[first] >> 8, kL3MaxChannels - 1);
   // Every channel of version 1 lies by itself.
   const bool apart = task.kind == L3TaskKind::kV1 && channel < 3;
-  const int64_t sample =
-      task.image < files.size() ? files[task.image].sample : -1;
   return DataLoss(NameL3Image(task.image, sample) + ": l3: patch " +
                   std::to_string(task.number) + " at offset " +
                   std::to_string(origins[first].offset[apart ? channel : 0]) +

@@ -17,6 +17,8 @@
 
 namespace liquid {
 
+struct JpegDevicePlan;
+
 // A file of L3 or raw, and the window of it that is wanted; a window of height
 // 0 is all of it. A sample of 0 or more is named in errors.
 struct L3DeviceFile {
@@ -24,6 +26,8 @@ struct L3DeviceFile {
   Window window;
   int64_t sample = -1;
   bool is_registered = false;  // a device reads the bytes by itself
+  // Of a file of JPEG, whose window it says; it must outlive the call.
+  const JpegDevicePlan* jpeg = nullptr;
 };
 
 // Bytes of a file that go into the batch.
@@ -55,10 +59,15 @@ struct L3DeviceBatch {
   std::vector<L3DeviceOrigin> origins;  // of each task
   std::vector<L3DeviceLaunch> launches;
   uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
+  // Of JPEG files: JpegDeviceImage of each, and their segments; and memory for
+  // their blocks, which lies right before the scratch memory of the chunks.
+  std::vector<uint8_t> jpeg;
+  uint64_t jpeg_scratch_bytes = 0;
 };
 
 // Plans a batch of at least one file. With `chunks` its windows are decoded
-// into scratch memory, one chunk after another, and may differ in size.
+// into scratch memory, one chunk after another, and may differ in size; JPEG
+// files need them.
 // O(patches of all files). Errors: those of PeekL3 and PeekRaw, with the
 // image's number in front; InvalidArgument for a window that does not fit, and
 // where the windows' sizes, the channels or the bits differ.
@@ -75,8 +84,9 @@ void CopyL3Files(const std::vector<L3DeviceFile>& files,
                  const L3DeviceCopy* first, const L3DeviceCopy* last,
                  uint8_t* out);
 
-// The name of the kernel (l3_device.cu lists them) for a launch of that kind.
-// `types` are those of what is stored and of the batch, such as "u8_f32".
+// The name of the kernel (l3_device.cu and jpeg_device.cu list them) for a
+// launch of that kind. `types` are those of what is stored and of the batch,
+// such as "u8_f32".
 std::string L3KernelName(L3TaskKind kind, const std::string& types);
 
 // Image `number` of a batch, as errors name it.

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/codecs/jpeg/device/jpeg_device.cuh"
 #include "ops/codecs/l3/device/l3_device.cuh"
 #include "ops/gpu/plan/l3_plan.h"
 
@@ -178,9 +179,26 @@ std::vector<uint32_t> DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
         break;
       case L3TaskKind::kRaw:
         run(DoTasksOnHost<L3TaskKind::kRaw, Sample, Out>);
+        break;
+      default:
+        std::abort();  // JPEG needs scratch memory
     }
   }
   return results;
+}
+
+// Does `count` tasks of one of JPEG's kinds, one after the other.
+template <L3TaskKind kKind>
+void DoJpegTasksOnHost(const JpegDeviceImage* images, const L3DeviceTask* tasks,
+                       uint32_t count, const uint8_t* bytes, uint8_t* scratch,
+                       uint32_t* results, uint32_t threads,
+                       uint32_t shared_bytes, HostOrder order) {
+  HostBlock block(threads, order);
+  const HostMemory memory(shared_bytes);
+  for (uint32_t i = 0; i < count; ++i) {
+    JpegDoTask<kKind>(block, tasks[i], images, bytes, scratch, memory.data(),
+                      &results[i]);
+  }
 }
 
 }  // namespace liquid

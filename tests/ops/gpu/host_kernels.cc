@@ -81,6 +81,27 @@ void RunLuma(const L3DeviceOutput* output, const ImageDeviceSample* samples,
   }
 }
 
+template <L3TaskKind kKind>
+void RunJpeg(const void* images, const void* tasks, uint32_t count,
+             const uint8_t* bytes, void* scratch, uint32_t* results,
+             uint32_t threads, uint32_t shared_bytes) {
+  DoJpegTasksOnHost<kKind>(static_cast<const JpegDeviceImage*>(images),
+                           static_cast<const L3DeviceTask*>(tasks), count,
+                           bytes, static_cast<uint8_t*>(scratch), results,
+                           threads, shared_bytes, HostOrder::kForward);
+}
+
+struct NamedJpeg {
+  const char* name;
+  decltype(&RunJpeg<L3TaskKind::kJpegCodes>) kernel;
+};
+
+const NamedJpeg kJpegKernels[] = {
+    {"liquid_jpeg_codes", RunJpeg<L3TaskKind::kJpegCodes>},
+    {"liquid_jpeg_blocks", RunJpeg<L3TaskKind::kJpegBlocks>},
+    {"liquid_jpeg_pixels", RunJpeg<L3TaskKind::kJpegPixels>},
+};
+
 struct NamedImage {
   const char* name;
   decltype(&RunImage<uint8_t, uint8_t>) kernel;
@@ -111,6 +132,12 @@ extern "C" __attribute__((visibility("default"))) int liquid_run_on_host(
     named.kernel(static_cast<const liquid::L3DeviceOutput*>(output),
                  static_cast<const liquid::L3DeviceTask*>(tasks), count, bytes,
                  pixels, results, threads, shared_bytes);
+    return 0;
+  }
+  for (const liquid::NamedJpeg& named : liquid::kJpegKernels) {
+    if (std::strcmp(named.name, name) != 0) continue;
+    named.kernel(output, tasks, count, bytes, pixels, results, threads,
+                 shared_bytes);
     return 0;
   }
   for (const liquid::NamedImage& named : liquid::kImageKernels) {

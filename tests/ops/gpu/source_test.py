@@ -11,6 +11,7 @@ _SOURCE = (
   pathlib.Path(os.path.abspath(__file__)).parents[3] / "ops/gpu/liquid_l3_module.cu"
 )
 _KINDS = ("v2", "compact", "v1", "raw")
+_JPEG = ("codes", "blocks", "pixels")
 _STEPS = ("sequential", "unpack", "predict")
 
 
@@ -22,6 +23,8 @@ class SourceTest(absltest.TestCase):
       self.assertIn(f"LIQUID_L3_KERNELS({kind}, ", text)
     for step in _STEPS:
       self.assertIn(f"LIQUID_L3_KERNEL(v1_u8_u8_{step}, ", text)
+    for name in _JPEG:
+      self.assertIn(f"LIQUID_JPEG_KERNEL({name}, ", text)
     self.assertIn("LIQUID_IMAGE_KERNELS(u16, ", text)
 
   def test_the_compiler_of_run_time_takes_it(self):

@@ -110,24 +110,12 @@ Decoder::Decoder(ByteSpan data, const BaselineHeader& header,
   Place();
 }
 
-// Finds the MCUs that hold the samples which the window's pixels come from.
 void Decoder::Place() {
-  uint32_t left = window_.x / scale_.h;
-  uint32_t right = (window_.x + window_.width - 1) / scale_.h;
-  if (scale_.smooth && scale_.h == 2) {
-    left -= left > 0;
-    right = std::min(right + 1, scale_.chroma_width - 1);
-  }
-  first_column_ = left >> scale_.chroma_log2;
-  end_column_ = (right >> scale_.chroma_log2) + 1;
-  const uint32_t last_y = window_.y + window_.height - 1;
-  uint32_t top = window_.y / scale_.v, bottom = last_y / scale_.v;
-  if (scale_.smooth && scale_.v == 2) {
-    top -= top > 0 && window_.y % 2 == 0;
-    bottom = std::min(bottom + last_y % 2, scale_.chroma_height - 1);
-  }
-  first_row_ = top >> scale_.chroma_log2;
-  end_row_ = (bottom >> scale_.chroma_log2) + 1;
+  const McuRange range = FindMcus(scale_, window_);
+  first_column_ = range.first_column;
+  end_column_ = range.end_column;
+  first_row_ = range.first_row;
+  end_row_ = range.end_row;
 }
 
 bool Decoder::Allocate(uint32_t slots) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/codecs/jpeg/baseline/baseline_arithmetic.h"
 #include "ops/codecs/jpeg/baseline/baseline_blocks.h"
 
 namespace liquid {
@@ -50,44 +51,22 @@ extern const BaselineFunctions kBaselineAvx512;
 extern const BaselineFunctions kBaselineNeon;
 #endif
 
-// First row's coefficients of this magnitude differ; see `invert`.
-inline constexpr int32_t kLargeCoefficient = 8192;
-// And those of DC, where a block gives one sample.
+// As kLargeCoefficient, of a DC, where a block gives one sample.
 inline constexpr int32_t kLargeDc = 4088;
-// And what is so large between the dimensions, where it gives 2 x 2.
+// And of what is between the dimensions, where it gives 2 x 2.
 inline constexpr int32_t kLargeNarrowed = 32767;
 
-// The constants of the slow integer DCT, in 13 bits.
-inline constexpr int kDctBits = 13;
-inline constexpr int kFirstPassBits = 2;
+// More constants of the slow integer DCT, where a block gives fewer samples.
 inline constexpr int32_t kFix0_211164243 = 1730;
-inline constexpr int32_t kFix0_298631336 = 2446;
-inline constexpr int32_t kFix0_390180644 = 3196;
 inline constexpr int32_t kFix0_509795579 = 4176;
-inline constexpr int32_t kFix0_541196100 = 4433;
 inline constexpr int32_t kFix0_601344887 = 4926;
 inline constexpr int32_t kFix0_720959822 = 5906;
-inline constexpr int32_t kFix0_765366865 = 6270;
 inline constexpr int32_t kFix0_850430095 = 6967;
-inline constexpr int32_t kFix0_899976223 = 7373;
 inline constexpr int32_t kFix1_061594337 = 8697;
-inline constexpr int32_t kFix1_175875602 = 9633;
 inline constexpr int32_t kFix1_272758580 = 10426;
 inline constexpr int32_t kFix1_451774981 = 11893;
-inline constexpr int32_t kFix1_501321110 = 12299;
-inline constexpr int32_t kFix1_847759065 = 15137;
-inline constexpr int32_t kFix1_961570560 = 16069;
-inline constexpr int32_t kFix2_053119869 = 16819;
 inline constexpr int32_t kFix2_172734803 = 17799;
-inline constexpr int32_t kFix2_562915447 = 20995;
-inline constexpr int32_t kFix3_072711026 = 25172;
 inline constexpr int32_t kFix3_624509785 = 29692;
-
-// Of the colours, in 16 bits.
-inline constexpr int32_t kRedOfCr = 91881;    // 1.402
-inline constexpr int32_t kBlueOfCb = 116130;  // 1.772
-inline constexpr int32_t kGreenOfCr = 46802;  // 0.71414
-inline constexpr int32_t kGreenOfCb = 22554;  // 0.34414
 
 }  // namespace liquid
 

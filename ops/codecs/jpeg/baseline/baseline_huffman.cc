@@ -6,29 +6,6 @@
 namespace liquid {
 namespace {
 
-// False where libjpeg-turbo refuses the table.
-bool BuildCodes(const BaselineHuffman& table, bool dc, uint32_t all,
-                HuffmanCodes* codes) {
-  uint32_t code = 0, index = 0;
-  codes->symbols = table.symbols;
-  codes->short_end = 0;
-  for (uint32_t bits = 1; bits <= 16; ++bits, code <<= 1) {
-    const uint32_t count = table.counts[bits - 1];
-    codes->delta[bits] =
-        static_cast<int32_t>(index) - static_cast<int32_t>(code);
-    code += count;
-    index += count;
-    // No code is all ones.
-    if (count > 0 && code >= uint32_t{1} << bits) return false;
-    codes->end[bits] = count > 0 ? code << (16 - bits) : 0;
-    if (bits < all) codes->short_end = code << (16 - bits);
-  }
-  for (uint32_t i = 0; dc && i < index; ++i) {
-    if (table.symbols[i] > 15) return false;
-  }
-  return true;
-}
-
 // Fills the entries of a code that means a value of `size` bits behind `run`
 // zeros; `room` are the bits that a look-up takes beyond the code.
 void FillValue(uint32_t code, uint32_t bits, uint32_t room, uint32_t run,
@@ -73,7 +50,7 @@ void FillSymbol(uint32_t code, uint32_t bits, uint32_t room, uint8_t symbol,
 // Fills entries of one value each, which a look-up of `all` bits finds.
 bool BuildSingles(const BaselineHuffman& table, bool dc, uint32_t all,
                   HuffmanCodes* codes, PairEntry* entries) {
-  if (!BuildCodes(table, dc, all, codes)) return false;
+  if (!BuildHuffmanCodes(table, dc, all, codes)) return false;
   PairEntry none = {};
   none.advance = kNoCode;
   std::fill_n(entries, size_t{1} << all, none);
@@ -105,6 +82,28 @@ void AddSeconds(const PairEntry* singles, uint32_t all, PairEntry* entries) {
 }
 
 }  // namespace
+
+bool BuildHuffmanCodes(const BaselineHuffman& table, bool dc,
+                       uint32_t looked_up, HuffmanCodes* codes) {
+  uint32_t code = 0, index = 0;
+  codes->symbols = table.symbols;
+  codes->short_end = 0;
+  for (uint32_t bits = 1; bits <= 16; ++bits, code <<= 1) {
+    const uint32_t count = table.counts[bits - 1];
+    codes->delta[bits] =
+        static_cast<int32_t>(index) - static_cast<int32_t>(code);
+    code += count;
+    index += count;
+    // No code is all ones.
+    if (count > 0 && code >= uint32_t{1} << bits) return false;
+    codes->end[bits] = count > 0 ? code << (16 - bits) : 0;
+    if (bits < looked_up) codes->short_end = code << (16 - bits);
+  }
+  for (uint32_t i = 0; dc && i < index; ++i) {
+    if (table.symbols[i] > 15) return false;
+  }
+  return true;
+}
 
 bool BuildHuffmanTables(const BaselineHuffman& dc, const BaselineHuffman& ac,
                         HuffmanTables* tables) {

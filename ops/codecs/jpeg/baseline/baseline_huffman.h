@@ -48,6 +48,11 @@ struct HuffmanTables {
   PairEntry ac[1 << kPairBits];
 };
 
+// The codes of a table, of which a look-up takes `looked_up` bits. False where
+// libjpeg-turbo refuses the table.
+bool BuildHuffmanCodes(const BaselineHuffman& table, bool dc,
+                       uint32_t looked_up, HuffmanCodes* codes);
+
 // False where libjpeg-turbo refuses a table.
 bool BuildHuffmanTables(const BaselineHuffman& dc, const BaselineHuffman& ac,
                         HuffmanTables* tables);

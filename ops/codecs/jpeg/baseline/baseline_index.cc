@@ -204,6 +204,32 @@ BaselineEntry BaselineIndex::Find(uint32_t row, uint32_t entry) const {
   return found;
 }
 
+bool HasPossibleDc(const BaselineEntry& entry, bool after_restart) {
+  return std::all_of(entry.dc, entry.dc + 3, [=](int32_t dc) {
+    return after_restart ? dc == 0 : dc == static_cast<int16_t>(dc);
+  });
+}
+
+bool FindEntryBytes(ByteSpan data, const BaselineEntry& entry,
+                    const BaselineEntry* next, uint64_t* begin, uint64_t* end) {
+  const auto stuffs = [&data](uint64_t byte) {
+    return byte > 0 && data.data[byte] == 0 && data.data[byte - 1] == 0xff;
+  };
+  *begin = entry.position / 8;
+  *end = data.size;
+  if (*begin >= data.size || stuffs(*begin)) return false;
+  if (next == nullptr) return true;
+  *end = next->position / 8;
+  if (next->position <= entry.position || *end >= data.size || stuffs(*end)) {
+    return false;
+  }
+  if (next->position % 8 > 0) {
+    ++*end;
+    if (*end < data.size && stuffs(*end)) ++*end;
+  }
+  return true;
+}
+
 void AppendBaselineIndex(const std::vector<BaselineEntry>& entries,
                          const BaselineGrid& grid, uint32_t spacing,
                          size_t jpeg_size, std::string* index) {

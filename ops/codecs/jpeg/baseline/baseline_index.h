@@ -58,6 +58,15 @@ class BaselineIndex {
   uint32_t entry_bits_ = 0;
 };
 
+// Whether a scan may have an entry with these DCs, behind a restart or not.
+bool HasPossibleDc(const BaselineEntry& entry, bool after_restart);
+
+// Finds the bytes of a scan's data, [*begin, *end), that hold what is between
+// an entry and `next`, or if that is null the file's end. False for positions
+// that no scan has.
+bool FindEntryBytes(ByteSpan data, const BaselineEntry& entry,
+                    const BaselineEntry* next, uint64_t* begin, uint64_t* end);
+
 // Appends the index of a file with these entries, row by row, to `*index`.
 // `spacing` is as asked.
 void AppendBaselineIndex(const std::vector<BaselineEntry>& entries,

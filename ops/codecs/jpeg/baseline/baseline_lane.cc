@@ -90,36 +90,19 @@ bool BaselineLane::EnterPart() {
 // not null. False for positions and DCs that no scan has.
 bool BaselineLane::Enter(const BaselineEntry& entry, const BaselineEntry* end,
                          uint32_t mcu) {
-  const auto stuffs = [this](uint64_t byte) {
-    return byte > 0 && data_.data[byte] == 0 && data_.data[byte - 1] == 0xff;
-  };
-  const uint64_t byte = entry.position / 8;
-  if (byte >= data_.size || stuffs(byte)) return false;
-  uint64_t end_byte = data_.size;
-  if (end != nullptr) {
-    end_byte = end->position / 8;
-    if (end->position <= entry.position || end_byte >= data_.size ||
-        stuffs(end_byte)) {
-      return false;
-    }
-    if (end->position % 8 > 0) {
-      ++end_byte;
-      if (end_byte < data_.size && stuffs(end_byte)) ++end_byte;
-    }
+  const uint32_t interval = header_.restart_interval;
+  uint64_t begin, end_byte;
+  if (!FindEntryBytes(data_, entry, end, &begin, &end_byte) ||
+      !HasPossibleDc(entry, interval > 0 && mcu % interval == 0)) {
+    return false;
   }
-  for (uint32_t c = 0; c < 3; ++c) {
-    dc_[c] = entry.dc[c];
-    if (dc_[c] != static_cast<int16_t>(dc_[c])) return false;
+  std::copy_n(entry.dc, 3, dc_);
+  if (interval > 0) {
+    restarts_ = mcu / interval;
+    until_restart_ = interval - mcu % interval;
   }
-  if (header_.restart_interval > 0) {
-    if (mcu % header_.restart_interval == 0 &&
-        std::any_of(dc_, dc_ + 3, [](int32_t dc) { return dc != 0; })) {
-      return false;
-    }
-    restarts_ = mcu / header_.restart_interval;
-    until_restart_ = header_.restart_interval - mcu % header_.restart_interval;
-  }
-  scan_.Start(ByteSpan(data_.data + byte, end_byte - byte), entry.position % 8);
+  scan_.Start(ByteSpan(data_.data + begin, end_byte - begin),
+              entry.position % 8);
   return true;
 }
 

@@ -23,49 +23,36 @@ bool IsLarge(const int16_t* block, const uint16_t* quantization) {
   return false;
 }
 
-// a * b, for sums that may wrap.
-uint32_t Times(int32_t a, int32_t b) { return static_cast<uint32_t>(a * b); }
-
-int32_t Narrow(uint32_t value, int shift) {
-  const int32_t rounded =
-      static_cast<int32_t>(value + (uint32_t{1} << (shift - 1))) >> shift;
-  return std::clamp(rounded, -32768, 32767);
-}
-
-uint8_t ToSample(int32_t value) {
-  return static_cast<uint8_t>(std::clamp(value, -128, 127) + 128);
-}
-
 // One dimension: 8 of `in`, each `in_step` apart, to 4 of `out`. The fifth is
 // not looked at.
 void Invert8To4(const int32_t* in, size_t in_step, int shift, int32_t* out,
                 size_t out_step) {
   const auto at = [in, in_step](size_t k) { return in[k * in_step]; };
-  const uint32_t dc = Times(at(0), 1 << (kDctBits + 1));
+  const uint32_t dc = JpegTimes(at(0), 1 << (kDctBits + 1));
   const uint32_t even =
-      Times(at(2), kFix1_847759065) - Times(at(6), kFix0_765366865);
+      JpegTimes(at(2), kFix1_847759065) - JpegTimes(at(6), kFix0_765366865);
   const uint32_t inner =
-      Times(at(1), kFix1_061594337) - Times(at(3), kFix2_172734803) +
-      Times(at(5), kFix1_451774981) - Times(at(7), kFix0_211164243);
+      JpegTimes(at(1), kFix1_061594337) - JpegTimes(at(3), kFix2_172734803) +
+      JpegTimes(at(5), kFix1_451774981) - JpegTimes(at(7), kFix0_211164243);
   const uint32_t outer =
-      Times(at(1), kFix2_562915447) + Times(at(3), kFix0_899976223) -
-      Times(at(5), kFix0_601344887) - Times(at(7), kFix0_509795579);
-  out[0] = Narrow(dc + even + outer, shift + 1);
-  out[out_step] = Narrow(dc - even + inner, shift + 1);
-  out[2 * out_step] = Narrow(dc - even - inner, shift + 1);
-  out[3 * out_step] = Narrow(dc + even - outer, shift + 1);
+      JpegTimes(at(1), kFix2_562915447) + JpegTimes(at(3), kFix0_899976223) -
+      JpegTimes(at(5), kFix0_601344887) - JpegTimes(at(7), kFix0_509795579);
+  out[0] = JpegNarrow(dc + even + outer, shift + 1);
+  out[out_step] = JpegNarrow(dc - even + inner, shift + 1);
+  out[2 * out_step] = JpegNarrow(dc - even - inner, shift + 1);
+  out[3 * out_step] = JpegNarrow(dc + even - outer, shift + 1);
 }
 
 // The same to 2 of `out`. Of the even ones, only the first is looked at.
 void Invert8To2(const int32_t* in, size_t in_step, int shift, int32_t* out,
                 size_t out_step) {
   const auto at = [in, in_step](size_t k) { return in[k * in_step]; };
-  const uint32_t dc = Times(at(0), 1 << (kDctBits + 2));
+  const uint32_t dc = JpegTimes(at(0), 1 << (kDctBits + 2));
   const uint32_t odd =
-      Times(at(1), kFix3_624509785) - Times(at(3), kFix1_272758580) +
-      Times(at(5), kFix0_850430095) - Times(at(7), kFix0_720959822);
-  out[0] = Narrow(dc + odd, shift + 2);
-  out[out_step] = Narrow(dc - odd, shift + 2);
+      JpegTimes(at(1), kFix3_624509785) - JpegTimes(at(3), kFix1_272758580) +
+      JpegTimes(at(5), kFix0_850430095) - JpegTimes(at(7), kFix0_720959822);
+  out[0] = JpegNarrow(dc + odd, shift + 2);
+  out[out_step] = JpegNarrow(dc - odd, shift + 2);
 }
 
 template <size_t kSide, decltype(&Invert8To4) kInvert>
@@ -86,7 +73,8 @@ bool InvertTo(const int16_t* blocks, const uint16_t* quantization, size_t count,
     }
     for (size_t y = 0; y < kSide; ++y) {
       kInvert(columns + 8 * y, 1, kDctBits + kFirstPassBits + 3, row, 1);
-      for (size_t x = 0; x < kSide; ++x) out[y * stride + x] = ToSample(row[x]);
+      for (size_t x = 0; x < kSide; ++x)
+        out[y * stride + x] = JpegSample(row[x]);
     }
     large |= IsLarge(blocks, quantization);
   }
@@ -101,7 +89,7 @@ bool InvertTo1(const int16_t* blocks, const uint16_t* quantization,
   for (size_t i = 0; i < count; ++i) {
     const int32_t value = blocks[64 * i] * int32_t{quantization[0]};
     large |= std::abs(value) >= kLargeDc;
-    out[i] = ToSample((value + 4) >> 3);
+    out[i] = JpegSample((value + 4) >> 3);
   }
   return large;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "ops/codecs/codec_types.h"
 #include "ops/codecs/jpeg/baseline/baseline_header.h"
 
 namespace liquid {
@@ -20,6 +21,15 @@ struct BaselineScale {
   uint32_t height, width;
   uint32_t chroma_height, chroma_width;
 };
+
+// A rectangle of MCUs.
+struct McuRange {
+  uint32_t first_column, end_column;
+  uint32_t first_row, end_row;
+};
+
+// The MCUs that hold the samples which a window's pixels come from.
+McuRange FindMcus(const BaselineScale& scale, const Window& window);
 
 }  // namespace liquid
 

@@ -16,7 +16,16 @@ constexpr uint32_t kL3V1BandRows = 8;
 // multiple of it. The batch begins and ends at one.
 constexpr uint32_t kL3PieceBytes = 16;
 
-enum class L3TaskKind : uint32_t { kRaw = 0, kV1 = 1, kV2 = 2, kCompact = 3 };
+// The last three are steps of JPEG: see ops/codecs/jpeg/device/jpeg_device.h.
+enum class L3TaskKind : uint32_t {
+  kRaw = 0,
+  kV1 = 1,
+  kV2 = 2,
+  kCompact = 3,
+  kJpegCodes = 4,
+  kJpegBlocks = 5,
+  kJpegPixels = 6
+};
 
 // A patch, or a rectangle of a raw image: what one block of threads does at
 // once.
