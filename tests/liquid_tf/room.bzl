@@ -14,8 +14,10 @@ def room_tests(name, faces = None, apart = [], nightly = [], at_night = {}, shar
       faces: modules that face TensorFlow; by default all do.
       apart: modules that need a process of their own.
       nightly: modules that take long, and are part of `make nightly` alone.
-      at_night: variables that let a module do more in `make nightly`, as
-        {"rest_test.py": {"LIQUID_TEST_CASES": "50"}}.
+      at_night: what a module does more of in `make nightly`: `env`, variables that say how
+        much, and `args`, the cases that read them, as {"rest_test.py": {"args":
+        ["RestTest.test_random_cases"], "env": {"LIQUID_TEST_CASES": "50"}}}. Other cases
+        would only do again what they do by day.
       shard_count: processes that the modules that face TensorFlow are dealt out to, and
         again those that do not.
       data: files that tests read, besides the room's own.
@@ -59,12 +61,13 @@ def room_tests(name, faces = None, apart = [], nightly = [], at_night = {}, shar
             deps = deps,
             **kwargs
         )
-    for source, env in at_night.items():
+    for source, more in at_night.items():
         liquid_py_test(
             name = source[:-len("_test.py")] + "_at_night_test",
             srcs = [source],
+            args = more["args"],
             data = data,
-            env = env,
+            env = more["env"],
             size = "large",
             tags = [
                 "nightly",
