@@ -39,6 +39,7 @@ def profile(
   options: dict[str, Any],
   rate: int | None,
   much: float,
+  most_seconds: float,
 ) -> None:
   """Answers a profile's data, or why there is none.
 
@@ -48,13 +49,15 @@ def profile(
     options: of `liquid_tf.profile`, and `threads`, processors to hold this process to.
     rate: bytes per second that the disk is held to, or None.
     much: as `stake.MUCH`.
+    most_seconds: as `run.MOST_SECONDS` of profiles.
   """
   processors = sorted(os.sched_getaffinity(0))[: options.pop("threads")]
   os.sched_setaffinity(0, processors)
   from liquid_tf._profile import profile as profiles
+  from liquid_tf._profile import run as runs
   from liquid_tf.errors import TooNoisyError
 
-  stake.MUCH = much
+  stake.MUCH, runs.MOST_SECONDS = much, most_seconds
   try:
     with machine.held(source, rate):
       queue.put(profiles.profile(source, threads=len(processors), **options).data)

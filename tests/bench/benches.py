@@ -3,14 +3,15 @@
 import contextlib
 import os
 import pathlib
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
 import commands
+import runs
 
+from liquid_tf import _words
 from liquid_tf._measure import fresh
 from tools.bench.commands import BENCH
 
@@ -21,22 +22,16 @@ def run(*words: str) -> commands.Done:
     return commands.run(*words, program=BENCH)
 
 
-def papers(root: pathlib.Path, *words: str) -> subprocess.CompletedProcess:
-  """Runs `papers --quick` in a process of its own, with a folder for all that it makes.
+def papers(root: pathlib.Path, *words: str) -> commands.Done:
+  """Runs `papers --quick` with a folder for all that it makes.
 
-  That is `evidence`, `papers.md` with its plots, and `work`.
+  That is `evidence`, `papers.md` with its plots, and `work`. What it measures is in
+  processes of their own, but for importing TensorFlow.
   """
   places = {"evidence": "evidence", "page": "papers.md", "workdir": "work"}
-  return subprocess.run(
-    [
-      *(sys.executable, "-m", "tools.bench", "papers", *words, "--quick", "--json"),
-      *(f"--{flag}={root}/{place}" for flag, place in places.items()),
-    ],
-    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    timeout=900,
-  )
+  flags = [f"--{flag}={root}/{place}" for flag, place in places.items()]
+  with mock.patch.object(fresh, "run", _answer_apart):
+    return commands.run("papers", *words, "--quick", "--json", *flags, program=BENCH)
 
 
 @contextlib.contextmanager
@@ -46,6 +41,20 @@ def here() -> Iterator[None]:
   with mock.patch.object(fresh, "run", _answer):
     yield
   os.sched_setaffinity(0, processors)
+
+
+def _answer_apart(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:
+  given = {"request": request, "environment": dict(environment or {})}
+  answer, _ = runs.in_new_process(_answer_in_child, **given)
+  return fresh.measurement(answer)
+
+
+def _answer_in_child(
+  request: dict[str, Any], environment: dict[str, str]
+) -> dict[str, Any]:
+  os.environ.update(environment)
+  with _words.worded(_words.marked):
+    return fresh.answer(request)
 
 
 def _answer(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:

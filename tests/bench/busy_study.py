@@ -6,10 +6,10 @@
 Each time, the profiler chooses by its linear programme; then the eleven mixes in tenths
 of the first and the last format run in turn, and the best of them once more in turn
 with the advised one, so that its luck in the first runs does not count, and for longer,
-as runs of a second differ by a quarter. Asked of it each time: advice within five
-minutes, and a mix within 7 % of the best, by the mean of the ratios of both in a round.
-What the first format takes of a processor, in the profile and after all, tells whether
-the machine was still the same.
+as runs of a second differ by a quarter. Asked of it each time: advice within
+--most_seconds, and a mix within 7 % of the best, by the mean of the ratios of both in a
+round. What the first format takes of a processor, in the profile and after all, tells
+whether the machine was still the same.
 The exit code is 1 where it misses. With --rate=0 the disk is as it is; other rates need
 root.
 """
@@ -42,6 +42,15 @@ _BATCH_SIZE = flags.DEFINE_integer("batch_size", 8, "images in a batch", 1)
 _TRIALS = flags.DEFINE_integer("trials", 3, "rounds of a profile, at least", 2)
 _ROUNDS = flags.DEFINE_integer("rounds", 5, "runs of each of the eleven mixes", 1)
 _SECONDS = flags.DEFINE_float("seconds", 1.0, "that a run lasts at least", 0.01)
+_MUCH = flags.DEFINE_float(
+  "much",
+  stake.MUCH,
+  "share of the speed that advice may lose to one format alone; above it nothing is "
+  "advised",
+)
+_MOST_SECONDS = flags.DEFINE_float(
+  "most_seconds", run.MOST_SECONDS, "that a profile may take", 0
+)
 _WITHIN = flags.DEFINE_float("within", 0.07, "of the best mix's speed", 0)
 _WORKDIR = flags.DEFINE_string("workdir", None, "keep what is made here")
 _OUTPUT = flags.DEFINE_string("output", None, "write the JSON object here")
@@ -77,7 +86,8 @@ def _once(
     "runs": (_TRIALS.value, _SECONDS.value),
     "threads": threads,
   }
-  found = apart.run(apart.profile, os.fspath(source), options, rate, stake.MUCH)
+  limits = _MUCH.value, _MOST_SECONDS.value
+  found = apart.run(apart.profile, os.fspath(source), options, rate, *limits)
   if isinstance(found, str):
     return {"refused": found}
   first, last = _FORMATS.value[0], _FORMATS.value[-1]
@@ -120,7 +130,7 @@ def _failures(found: dict[str, Any]) -> list[str]:
   if "refused" in found:
     return [found["refused"]]
   failures = []
-  if found["seconds"] > run.MOST_SECONDS:
+  if found["seconds"] > _MOST_SECONDS.value:
     failures.append(f"advice took {found['seconds']:.0f} s")
   loss = 1 - found["of_best"]["mean"]
   if loss > _WITHIN.value:

@@ -27,7 +27,7 @@ import apart
 from absl import app, flags
 
 from liquid_tf._measure import throttle
-from liquid_tf._profile import stake
+from liquid_tf._profile import run, stake
 from tools.bench import photographs
 
 _FORMATS = flags.DEFINE_list("formats", ["png", "raw"], "to choose from, png first")
@@ -73,7 +73,8 @@ def _cell(
   options |= {"directory": os.fspath(source.parent), "batch_size": _BATCH_SIZE.value}
   options |= {"runs": (_TRIALS.value, _SECONDS.value)}
   options |= {"threads": processors}
-  found = apart.run(apart.profile, os.fspath(source), options, rate, _MUCH.value)
+  limits = _MUCH.value, run.MOST_SECONDS
+  found = apart.run(apart.profile, os.fspath(source), options, rate, *limits)
   cell = {"rate": rate, "processors": processors}
   if isinstance(found, str):
     return cell | {"noise": found}

@@ -41,9 +41,11 @@ class StudiesTest(parameterized.TestCase):
 
   def test_advice_beside_a_busy_process(self):
     output = self.create_tempfile().full_path
-    # It runs from end to end; figures of such runs mean nothing.
+    # It runs from end to end; figures of such runs mean nothing: none is refused, nor
+    # improved for minutes.
     flags = ["--rate=0", "--times=1", "--images=8", "--side=64", "--seconds=.02"]
     flags += ["--rounds=1", "--trials=2", "--within=1", f"--output={output}"]
+    flags += ["--much=1e9", "--most_seconds=20"]
     path = os.pathsep.join([str(_FOLDER), *(p for p in sys.path if p)])
     done = subprocess.run(
       [sys.executable, _FOLDER / "busy_study.py", *flags],
@@ -55,9 +57,6 @@ class StudiesTest(parameterized.TestCase):
     self.assertIn(done.returncode, (0, 1), done.stderr)
     with open(output) as file:
       (found,) = json.load(file)
-    if "refused" in found:
-      self.assertStartsWith(found["refused"], "no advice: after")
-      return
     self.assertLen(found["mixes"], 11)
     self.assertLess(found["interval"][0], found["predicted"])
     self.assertGreater(found["interval"][1], found["predicted"])
