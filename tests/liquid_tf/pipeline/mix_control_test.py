@@ -1,6 +1,7 @@
 """The controller of `mix="auto"` beside simulated machines."""
 
 import dataclasses
+import functools
 import itertools
 import types
 from fractions import Fraction
@@ -94,11 +95,19 @@ class Machine:
 
   def best(self):
     """Of all mixes in twentieths."""
-    parts = itertools.product(range(21), repeat=len(_STORED))
-    mixes = [dict(zip(_STORED, p)) for p in parts if sum(p) == 20]
-    return max(
-      self.throughput({name: n / 20 for name, n in mix.items()}) for mix in mixes
-    )
+    return _best(dataclasses.astuple(self))
+
+
+_MIXES = [
+  {name: n / 20 for name, n in zip(_STORED, parts)}
+  for parts in itertools.product(range(21), repeat=len(_STORED))
+  if sum(parts) == 20
+]
+
+
+@functools.cache
+def _best(machine: tuple) -> float:
+  return max(map(Machine(*machine).throughput, _MIXES))
 
 
 def _controller(machine: Machine, threads: int = 2) -> Controller:
