@@ -26,8 +26,8 @@ from liquid_tf._view import inspection
 from liquid_tf.errors import ConvertError
 from liquid_tf.transforms import Bits, Channels, Resize
 
-# More find more; the default keeps the test short.
-_APPENDS = int(os.environ.get("LIQUID_TEST_APPENDS", "30"))
+# More find more, and `make nightly` makes them; the default keeps the test short.
+_APPENDS = int(os.environ.get("LIQUID_TEST_APPENDS", "15"))
 
 
 class AppendTest(parameterized.TestCase, tf.test.TestCase):
