@@ -180,7 +180,11 @@ def _each(data: tf.data.Dataset, together: int) -> Iterator[dict[str, Any]]:
     data: of dicts.
     together: how many leave it together.
   """
-  for batch in data.ragged_batch(together).as_numpy_iterator():
+  shapes = (spec.shape for spec in tf.nest.flatten(data.element_spec))
+  # A ragged batch maps its samples, and tracing that takes longer than a few images do.
+  equal = all(shape.is_fully_defined() for shape in shapes)
+  batched = data.batch(together) if equal else data.ragged_batch(together)
+  for batch in batched.as_numpy_iterator():
     for i in range(len(batch["error"])):
       yield {name: values[i] for name, values in batch.items()}
 
@@ -199,6 +203,8 @@ def _samples(
     rest = tf.nest.map_structure(lambda one: one[part], more)
     return source.columns(positions[part], given), *rest
 
+  if len(positions) <= _CHUNK:
+    return tf.data.Dataset.from_tensor_slices(chunk(0))
   # What the columns are is seen by those of one sample.
   like = tf.data.Dataset.from_tensor_slices(chunk(0, 1)).element_spec
   flat = tf.nest.flatten(like)
