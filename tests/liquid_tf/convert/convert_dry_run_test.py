@@ -132,7 +132,7 @@ class DryRunTest(parameterized.TestCase):
   def test_intervals_hold(self):
     """They hold 95 % of the time; at night in many sets."""
     sets = int(os.environ.get("LIQUID_TEST_SETS", "1"))
-    count, wanted = (1200, 400) if sets > 1 else (90, 40)
+    count, wanted = (600, 200) if sets > 1 else (90, 40)
     self.enter_context(mock.patch.object(dry_run, "_IMAGES", wanted))
     held = 0
     for seed in range(sets):
