@@ -9,9 +9,7 @@ from typing import Any
 from unittest import mock
 
 import commands
-import runs
 
-from liquid_tf import _words
 from liquid_tf._measure import fresh
 from tools.bench.commands import BENCH
 
@@ -30,7 +28,7 @@ def papers(root: pathlib.Path, *words: str) -> commands.Done:
   """
   places = {"evidence": "evidence", "page": "papers.md", "workdir": "work"}
   flags = [f"--{flag}={root}/{place}" for flag, place in places.items()]
-  with mock.patch.object(fresh, "run", _answer_apart):
+  with commands.measuring_in_children():
     return commands.run("papers", *words, "--quick", "--json", *flags, program=BENCH)
 
 
@@ -41,20 +39,6 @@ def here() -> Iterator[None]:
   with mock.patch.object(fresh, "run", _answer):
     yield
   os.sched_setaffinity(0, processors)
-
-
-def _answer_apart(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:
-  given = {"request": request, "environment": dict(environment or {})}
-  answer, _ = runs.in_new_process(_answer_in_child, **given)
-  return fresh.measurement(answer)
-
-
-def _answer_in_child(
-  request: dict[str, Any], environment: dict[str, str]
-) -> dict[str, Any]:
-  os.environ.update(environment)
-  with _words.worded(_words.marked):
-    return fresh.answer(request)
 
 
 def _answer(request: dict[str, Any], environment: Any = None) -> dict[str, Any]:

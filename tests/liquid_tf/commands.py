@@ -2,11 +2,17 @@
 
 import contextlib
 import io
+import os
 import signal
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from unittest import mock
 
+import runs
 from absl.testing import flagsaver
 
+from liquid_tf import _words
+from liquid_tf._measure import fresh
 from liquid_tf.cli import main
 
 
@@ -46,3 +52,25 @@ def run(*words: str, program: main.Program = main.LIQUID_TF) -> Done:
   for number, handler in zip(numbers, handlers):
     signal.signal(number, handler)
   return Done(code, stdout.getvalue(), stderr.getvalue())
+
+
+def measuring_in_children() -> contextlib.AbstractContextManager:
+  """What would be measured in fresh processes is so in children of one.
+
+  That one has imported TensorFlow, and run nothing of it.
+  """
+  return mock.patch.object(fresh, "run", _measured)
+
+
+def _measured(
+  request: dict[str, Any], environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+  given = {"request": request, "environment": dict(environment or {})}
+  answer, _ = runs.in_new_process(_answer, **given)
+  return fresh.measurement(answer)
+
+
+def _answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
+  os.environ.update(environment)
+  with _words.worded(_words.marked):
+    return fresh.answer(request)

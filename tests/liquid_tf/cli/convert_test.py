@@ -207,7 +207,7 @@ class ConvertToolTest(parameterized.TestCase):
 
   @parameterized.parameters(signal.SIGINT, signal.SIGTERM)
   def test_an_interrupt_says_how_to_go_on(self, number):
-    source = make_source(self.root, count=400, side=160)
+    source = make_source(self.root, count=300, side=160)
     arguments = [
       sys.executable,
       "-m",
@@ -234,10 +234,8 @@ class ConvertToolTest(parameterized.TestCase):
     self.assertEqual(
       [name for name in os.listdir(self.output) if name.endswith(".tmp")], []
     )
-    done = subprocess.run(
-      [*arguments, "--existing=resume"], env=environment(), timeout=200
-    )
-    self.assertEqual(done.returncode, 0)
+    done = run("convert", *arguments[3:], "--existing=resume")
+    self.assertEqual(done.returncode, 0, done.stderr)
     self.assertIn("dataset.json", os.listdir(self.output))
 
   def test_help_is_fine(self):

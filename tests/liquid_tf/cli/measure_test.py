@@ -3,8 +3,8 @@
 import json
 import os
 import pathlib
-import subprocess
 import sys
+from unittest import mock
 
 import commands
 import numpy as np
@@ -16,25 +16,16 @@ from liquid_tf._measure import fresh
 from liquid_tf.cli.demo import images
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  path = os.pathsep.join(path for path in sys.path if path)
-  return subprocess.run(
-    [sys.executable, "-m", "tools.measure", *arguments],
-    env={**os.environ, "PYTHONPATH": path},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
-
-
 class MeasureTest(absltest.TestCase):
+  @commands.measuring_in_children()
   def test_measures_a_dataset(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     images.make(root / "source", side=40, count=150)
     dataset = f"{root}/dataset"
     report = convert(root / "source", dataset, "png:6,raw:4", progress=False)
     stored = sum(entry["bytes"] for entry in report.formats.values())
-    done = _run(
+    words = [
+      "measure",
       f"--dataset={dataset}",
       "--batch_size=16",
       "--epochs=3",
@@ -43,7 +34,9 @@ class MeasureTest(absltest.TestCase):
       "--threads=2",
       "--cold",
       "--json",
-    )
+    ]
+    with mock.patch.object(sys, "argv", ["liquid-tf", *words]):
+      done = commands.run(*words)
     self.assertEqual(done.returncode, 0, done.stderr)
     result = json.loads(done.stdout)
     self.assertLen(result["epochs"], 3)
@@ -117,6 +110,7 @@ class MeasureTest(absltest.TestCase):
         self.assertIn(message, done.stderr)
         self.assertNotIn("Traceback", done.stderr)
 
+  @commands.measuring_in_children()
   def test_unequal_images_need_a_flag(self):
     root = pathlib.Path(self.create_tempdir().full_path)
     photos.class_folders(root / "source", per_class=1)
@@ -125,6 +119,7 @@ class MeasureTest(absltest.TestCase):
     self.assertEqual(done.returncode, 2, done.stderr)
     self.assertIn("give --crop=HEIGHT,WIDTH or --image_size=", done.stderr)
 
+  @commands.measuring_in_children()
   def test_no_dataset_ends_with_1(self):
     done = commands.run("measure", f"--dataset={self.create_tempdir().full_path}")
     self.assertEqual(done.returncode, 1)

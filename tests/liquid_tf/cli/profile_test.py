@@ -5,36 +5,33 @@ import os
 import pathlib
 import subprocess
 import sys
+from unittest import mock
 
 import commands
 import photos
+import steady
 from absl.testing import absltest
 
+from liquid_tf._profile import run as profile_run
 from liquid_tf._store import manifest
 
-# The tool on a machine whose speed is known, or that is too busy to measure anything.
+# The tool in a process of its own, on a machine whose speed is known.
 _STEADY = """
 import runpy, steady
-from liquid_tf._profile import run
-run.MOST_SECONDS = 0  # After the rounds that were asked for there is no time for more.
-with steady.Machine({}).timed():
+with steady.Machine().timed():
   runpy.run_module("tools.profile", run_name="__main__", alter_sys=True)
 """
-_RESTLESS = "waves={'load': steady.RESTLESS}"
 
 
 run = commands.run
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess:
-  path = os.pathsep.join(path for path in sys.path if path)
-  return subprocess.run(
-    [sys.executable, *arguments],
-    env={**os.environ, "PYTHONPATH": path},
-    capture_output=True,
-    text=True,
-    timeout=240,
-  )
+def _steady(*words: str, **machine) -> commands.Done:
+  """Profiles in this process, on a machine whose speed is known, as `steady` has it."""
+  # After the rounds that were asked for there is no time for more.
+  no_more = mock.patch.object(profile_run, "MOST_SECONDS", 0)
+  with no_more, steady.Machine(**machine).timed():
+    return run("profile", *words)
 
 
 class ProfileToolTest(absltest.TestCase):
@@ -47,15 +44,21 @@ class ProfileToolTest(absltest.TestCase):
     self.output = self.root / "profile.json"
     self.page = self.root / "profile.html"
 
-  def _profile(self, machine: str = "") -> subprocess.CompletedProcess:
-    return _run(
-      "-c", _STEADY.format(machine), f"--input={self.photos}", "--formats=png,raw",
-      "--trials=2", "--seconds=.05", "--step_ms=90", "--cache=0",
-      f"--output={self.output}", f"--report={self.page}", "--json",
-    )  # fmt: skip
+  def _words(self) -> list[str]:
+    return [
+      f"--input={self.photos}", "--formats=png,raw", "--trials=2", "--seconds=.05",
+      "--step_ms=90", "--cache=0", f"--output={self.output}", f"--report={self.page}",
+      "--json",
+    ]  # fmt: skip
 
   def test_advice(self):
-    done = self._profile()
+    done = subprocess.run(
+      [sys.executable, "-c", _STEADY, *self._words()],
+      env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+      capture_output=True,
+      text=True,
+      timeout=240,
+    )
     self.assertEqual(done.returncode, 0, done.stderr)
     # What was written to be measured is gone.
     self.assertCountEqual(
@@ -72,7 +75,7 @@ class ProfileToolTest(absltest.TestCase):
     self.assertRegex(done.stderr, r"png .* 1005 +251 +251\n")
 
   def test_too_much_noise_ends_with_3_and_writes_nothing(self):
-    done = self._profile(_RESTLESS)
+    done = _steady(*self._words(), waves={"load": steady.RESTLESS})
     self.assertEqual(done.returncode, 3, done.stderr)
     self.assertRegex(
       done.stderr.rstrip(),
@@ -137,8 +140,8 @@ class ProfileToolTest(absltest.TestCase):
     photos.class_folders(
       self.root / "jpegs", per_class=4, sides=(64, 64), extension="jpg"
     )
-    done = _run(
-      "-c", _STEADY.format(""), f"--input={self.root / 'jpegs'}", "--formats=raw,pcr",
+    done = _steady(
+      f"--input={self.root / 'jpegs'}", "--formats=raw,pcr",
       "--trials=2", "--seconds=.05", "--cache=0", "--least_mssim=.1",
       "--pcr_groups=1,4,10", "--pcr_images=8", f"--output={self.output}",
     )  # fmt: skip
