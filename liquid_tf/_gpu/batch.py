@@ -1,7 +1,7 @@
 """A batch of L3 and raw images on its way through a GPU, by CuPy.
 
-The plan is made on the host, by an op: which bytes a device needs, and a task for
-each patch. ops/codecs/l3/device/l3_device.h has the layouts.
+The plan is made on the host, by an op: which bytes a device needs, and the images of
+which it makes a task for each patch. ops/codecs/l3/device/l3_device.h has the layouts.
 """
 
 import functools
@@ -31,8 +31,10 @@ _OUTPUT = np.dtype(
   ]
 )
 
-# No task leaves this: one that never ran is an error too.
-_NOT_RUN = 0xFF
+_TASK_BYTES = 80  # of an L3DeviceTask
+# L3DeviceFindings: no error, and no task checked.
+_NO_FINDINGS = np.array([2**64 - 1, 0], np.uint64)
+_PLAN_THREADS = 128  # of a block that plans or checks
 
 
 class Launch(NamedTuple):
@@ -56,20 +58,26 @@ class Launch(NamedTuple):
 
 
 class Plan(NamedTuple):
-  """The bytes and tasks that a device needs for a batch.
+  """The bytes and images that a device needs for a batch.
 
   Attributes:
-    bytes: uint8 [bytes], of the files' patches.
-    tasks: uint8 [tasks, bytes of a task].
-    origins: int64 [tasks, 3], offsets in a file.
+    contents: string [n], the files.
+    windows: int32 [n, 4].
+    max_pixels: of a whole image, that are accepted.
+    bytes: uint8 [bytes], of the files' patches and tables.
+    images: uint8 [n, bytes of an image].
+    runs: uint8 [runs, bytes of a run].
     shape: n, height, width and channels of the batch.
     bits: 8 or 16 per channel.
     launches: of kernels, which together do all tasks.
   """
 
+  contents: tf.Tensor
+  windows: tf.Tensor
+  max_pixels: int
   bytes: np.ndarray
-  tasks: np.ndarray
-  origins: np.ndarray
+  images: np.ndarray
+  runs: np.ndarray
   shape: tuple[int, int, int, int]
   bits: int
   launches: tuple[Launch, ...]
@@ -110,9 +118,12 @@ def plan(
     planned = ops.lib().liquid_plan_l3_device(contents, windows, max_pixels=max_pixels)
   launches = zip(planned.kernels.numpy().tolist(), planned.launches.numpy().tolist())
   return Plan(
+    contents,
+    tf.convert_to_tensor(windows, tf.int32),
+    max_pixels,
     planned.bytes.numpy(),
-    planned.tasks.numpy(),
-    planned.origins.numpy(),
+    planned.images.numpy(),
+    planned.runs.numpy(),
     tuple(planned.shape.numpy().tolist()),
     int(planned.bits),
     tuple(Launch(kernel.decode(), *numbers) for kernel, numbers in launches),
@@ -206,19 +217,34 @@ class DeviceBatch:
   """
 
   def __init__(self, plan: Plan, layout: np.ndarray):
+    import cupy
+
     self._plan = plan
     # Held until `check`, since the copies from them may still be under way.
     self._staged = []
     self._layout = self._upload(layout)
-    self._tasks = self._upload(plan.tasks)
+    images = self._upload(plan.images)
     self._bytes = self._upload(plan.bytes)
-    self._results = self._upload(np.full(len(plan.tasks), _NOT_RUN, np.uint32))
+    self._findings = self._upload(_NO_FINDINGS)
+    tasks = sum(launch.count for launch in plan.launches)
+    self._tasks = cupy.empty((tasks, _TASK_BYTES), np.uint8)
+    self._results = cupy.empty(tasks, np.uint32)
+    runs = self._upload(plan.runs)
+    count = len(plan.images)
+    _kernel("liquid_l3_plan")(
+      (count,),
+      (_PLAN_THREADS,),
+      (images, runs, np.uint32(count), self._bytes, self._tasks, self._results),
+      shared_mem=0,
+    )
 
   def _upload(self, array: np.ndarray) -> Any:
     """Copies to the device, by way of memory that the device can read itself."""
     import cupy
     import cupyx
 
+    if array.size == 0:  # raw images alone have no runs
+      return cupy.empty(array.shape, array.dtype)
     staged = cupyx.empty_pinned(array.shape, array.dtype)
     staged[...] = array
     self._staged.append(staged)
@@ -260,9 +286,20 @@ class DeviceBatch:
       tf.errors.DataLossError: an image is damaged; the message names it, the patch
         and the offset.
     """
-    results = self._results.get()
+    count = len(self._results)
+    _kernel("liquid_l3_check")(
+      (-(-count // _PLAN_THREADS),),
+      (_PLAN_THREADS,),
+      (self._tasks, self._results, np.uint32(count), self._findings),
+      shared_mem=0,
+    )
+    findings = self._findings.get()
     self._staged.clear()
+    plan = self._plan
     with tf.device("CPU"):
       ops.lib().liquid_check_l3_device(
-        tasks=self._plan.tasks, origins=self._plan.origins, results=results
+        contents=plan.contents,
+        windows=plan.windows,
+        findings=findings,
+        max_pixels=plan.max_pixels,
       )

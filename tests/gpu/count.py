@@ -84,6 +84,10 @@ def run(image: np.ndarray, case: Case) -> interpreted.Kernels:
     pixels = modules["cupy"].empty(plan.shape, case.element)
     batch.run(case.types, pixels)
     batch.check()
+  # They do an image in some hundred instructions.
+  for kernel in [*kernels.counts]:
+    if kernel.name in interpreted.BESIDE:
+      del kernels.counts[kernel]
   # The first half of a bfloat16 is not the number.
   if case.element != np.uint16:
     np.testing.assert_array_equal(pixels[0], image)

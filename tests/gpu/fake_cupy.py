@@ -59,8 +59,9 @@ def _run_on_host(name, grid, threads, arguments, shared_bytes):
   output, tasks, count, data, pixels, results = (
     ctypes.c_void_p(argument.ctypes.data)
     if isinstance(argument, np.ndarray)
-    else ctypes.c_uint32(argument)
-    for argument in arguments
+    else argument and ctypes.c_uint32(argument)
+    # What checks has fewer than the others.
+    for argument in (*arguments, *[None] * (6 - len(arguments)))
   )
   failed = library.liquid_run_on_host(
     name.encode(),

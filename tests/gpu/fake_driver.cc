@@ -519,9 +519,13 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
     });
     return kSuccess;
   }
+  // What checks has fewer arguments than the others.
+  const int n_arguments = name == "liquid_l3_check" ? 4 : 6;
   const auto address = [&](int i) {
-    return reinterpret_cast<void*>(
-        *static_cast<unsigned long long*>(arguments[i]));
+    return i < n_arguments
+               ? reinterpret_cast<void*>(
+                     *static_cast<unsigned long long*>(arguments[i]))
+               : nullptr;
   };
   if (name == "liquid_bench_step") {
     const uint32_t numbers = *static_cast<uint32_t*>(arguments[1]);
@@ -539,15 +543,18 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
       extra != nullptr) {
     return kInvalidValue;
   }
-  Count("launches");
+  // What plans and checks is beside what is counted.
+  const bool is_beside = name == "liquid_l3_plan" || name == "liquid_l3_check";
+  if (!is_beside) Count("launches");
   Of(stream)->Add([=, output = address(0), tasks = address(1),
                    bytes = address(3), pixels = address(4),
-                   results = address(5), pause = Setting("kernel_milliseconds"),
+                   results = address(5),
+                   pause = is_beside ? 0 : Setting("kernel_milliseconds"),
                    is_idle = Setting("idle") != 0] {
     // What makes images of others has no results.
     const char* const name = static_cast<const char*>(function);
     const bool has_results = std::strncmp(name, "liquid_image_", 13) != 0;
-    if (is_idle) {
+    if (is_idle && !is_beside) {
       if (has_results) std::memset(results, 0, count * sizeof(uint32_t));
       return;
     }

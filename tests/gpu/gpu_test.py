@@ -97,6 +97,20 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     ):
       liquid_tf.gpu.decode(files)
 
+  @parameterized.parameters("v2", "compact")
+  def test_a_table_that_is_wrong_is_told_before_patches_that_are(self, kind):
+    files = [encode(make_image(i, 70, 130), kind) for i in range(3)]
+    files[0] = files[0][:-1] + bytes([files[0][-1] ^ 1])
+    # Where patch 0 ends, and the next one begins.
+    files[1] = files[1][:24] + b"\xff\xff\xff\x7f" + files[1][28:]
+    message = "image 1: l3: the table at offset 20 puts patch 0 at 0 to 2147483647"
+    with self.assertRaisesRegex(tf.errors.DataLossError, message):
+      liquid_tf.gpu.decode(files)
+    # A window that the patch is not in has no use for it.
+    window = (0, 128, 70, 2)
+    decoded = liquid_tf.gpu.decode(files[1:], windows=[window] * 2)
+    self.assertAllEqual(decoded.get()[0], make_image(1, 70, 130)[:, 128:])
+
   @parameterized.parameters("v1", "v2", "compact")
   def test_damaged_files_fare_as_on_the_cpu(self, kind):
     random = np.random.default_rng(8)

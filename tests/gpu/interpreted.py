@@ -11,6 +11,9 @@ import nvrtc
 import ptx
 import ptx_kernel
 
+# Kernels that come before and after those that decode.
+BESIDE = ("liquid_l3_plan", "liquid_l3_check")
+
 
 def source() -> bytes:
   """The kernels' source in one piece."""
@@ -67,20 +70,23 @@ class Kernels:
     self, name: str, grid: int, threads: int, arguments: Sequence, shared_bytes: int
   ) -> None:
     machine = ptx.Machine(self._program)
-    pixels, results = 4, 5
+    pixels = 4
+    written = (3,) if name == "liquid_l3_check" else (pixels, 5)
+    # What plans writes tasks in the place of pixels.
+    misplaced = 0 if name in BESIDE else self._misplaced
     places = [
       int(argument)
       if isinstance(argument, np.uint32)
       else machine.memory.add(
         argument,
-        misplaced=self._misplaced * argument.itemsize if i == pixels else 0,
-        writable=i in (pixels, results),
+        misplaced=misplaced * argument.itemsize if i == pixels else 0,
+        writable=i in written,
       )
       for i, argument in enumerate(arguments)
     ]
     machine.run(name, self._blocks or grid, threads, places, shared_bytes)
     for kernel, counts in machine.counts.items():
       self.counts[kernel] = self.counts.get(kernel, 0) + counts
-    for i in (pixels, results):
-      written = machine.memory.bytes[places[i] : places[i] + arguments[i].nbytes]
-      arguments[i][...] = written.view(arguments[i].dtype).reshape(arguments[i].shape)
+    for i in written:
+      found = machine.memory.bytes[places[i] : places[i] + arguments[i].nbytes]
+      arguments[i][...] = found.view(arguments[i].dtype).reshape(arguments[i].shape)

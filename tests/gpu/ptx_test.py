@@ -710,6 +710,17 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     )
     self.assertAllEqual(decoded.get(), np.stack(images))
 
+  @parameterized.parameters("v2", "compact")
+  def test_a_wrong_table_is_found_and_nothing_else_is_read(self, kind):
+    files = [encode(make_image(i, 20, 130), kind) for i in range(3)]
+    (right,) = struct.unpack_from("<I", files[1], 24)
+    for wrong in (0, 3, right + 1, 2**31, 2**32 - 9):
+      files[1] = files[1][:24] + struct.pack("<I", wrong) + files[1][28:]
+      # The patch before may have room for more, and then a wrong checksum.
+      message = "image 1: l3: (the table at offset 2[04]|patch 0 .*CRC-32C)"
+      with self.assertRaisesRegex(tf.errors.DataLossError, message):
+        liquid_tf.gpu.decode(files)
+
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
   def test_every_kind_of_image(self, channels, dtype):
     image = make_image(channels, 30, 67, channels, dtype)

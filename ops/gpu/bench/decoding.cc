@@ -1,5 +1,6 @@
 #include "ops/gpu/bench/decoding.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/gpu/driver/l3_functions.h"
@@ -107,45 +108,55 @@ Status BenchBatch::Make(const BenchDevice& device,
   }
   made->pixel_bytes_ =
       photographs.info.PixelBytes() * count * BenchOutBytes(out);
-  const size_t tasks = plan.tasks.size();
   const L3DeviceOutput output = BenchOutput(photographs.info, planar);
+  const size_t images_size = plan.images.size() * sizeof(L3DeviceImage);
+  const size_t runs_size = plan.runs.size() * sizeof(L3DeviceRun);
+  CuAddress images = 0, runs = 0;
   const struct {
     CuAddress* address;
     size_t size;
   } memories[] = {{&made->output_, sizeof(output)},
-                  {&made->tasks_, tasks * sizeof(L3DeviceTask)},
+                  {&images, images_size},
+                  {&runs, std::max(runs_size, sizeof(L3DeviceRun))},
+                  {&made->tasks_, plan.n_tasks * sizeof(L3DeviceTask)},
                   {&made->bytes_, plan.bytes},
                   {&made->pixels_, made->pixel_bytes_},
-                  {&made->results_, tasks * sizeof(uint32_t)}};
+                  {&made->results_, plan.n_tasks * sizeof(uint32_t)},
+                  {&made->findings_, sizeof(L3DeviceFindings)}};
   for (const auto& [address, size] : memories) {
     LIQUID_RETURN_IF_ERROR(device.Allocate(size, address));
   }
   std::vector<uint8_t> bytes(plan.bytes);
   FillL3Device(made->files_, plan, bytes.data());
   LIQUID_RETURN_IF_ERROR(device.CopyIn(made->output_, &output, sizeof(output)));
-  LIQUID_RETURN_IF_ERROR(device.CopyIn(made->tasks_, plan.tasks.data(),
-                                       tasks * sizeof(L3DeviceTask)));
+  LIQUID_RETURN_IF_ERROR(
+      device.CopyIn(images, plan.images.data(), images_size));
+  if (runs_size > 0) {
+    LIQUID_RETURN_IF_ERROR(device.CopyIn(runs, plan.runs.data(), runs_size));
+  }
   LIQUID_RETURN_IF_ERROR(
       device.CopyIn(made->bytes_, bytes.data(), bytes.size()));
-  // What no kernel leaves.
-  const CudaDriver& driver = device.driver();
+  CuFunction function = nullptr;
+  LIQUID_RETURN_IF_ERROR(FindL3Function(device.driver(), device.context(),
+                                        kL3PlanKernel, &function));
   LIQUID_RETURN_IF_ERROR(
-      CudaStatus(driver,
-                 device.more().fill(made->results_, 0xFF,
-                                    tasks * sizeof(uint32_t), device.stream()),
-                 "to clear memory"));
+      LaunchL3Plan(device.driver(), function, device.stream(),
+                   static_cast<uint32_t>(plan.images.size()), images, runs,
+                   made->bytes_, made->tasks_, made->results_));
   LIQUID_RETURN_IF_ERROR(
-      CudaStatus(driver,
+      CudaStatus(device.driver(),
                  device.more().fill(made->pixels_, 0x5A, made->pixel_bytes_,
                                     device.stream()),
                  "to clear memory"));
   LIQUID_RETURN_IF_ERROR(device.Synchronize());
+  for (const CuAddress address : {images, runs}) device.more().free(address);
   *batch = std::move(made);
   return OkStatus();
 }
 
 BenchBatch::~BenchBatch() {
-  for (const CuAddress address : {output_, tasks_, bytes_, pixels_, results_}) {
+  for (const CuAddress address :
+       {output_, tasks_, bytes_, pixels_, results_, findings_}) {
     if (address != 0) device_.more().free(address);
   }
 }
@@ -171,11 +182,19 @@ Status BenchBatch::Launch(bool one_block, CuStream stream) const {
 }
 
 Status BenchBatch::Check(const std::string& what) const {
-  std::vector<uint32_t> results(plan_.tasks.size());
-  LIQUID_RETURN_IF_ERROR(device_.CopyOut(results.data(), results_,
-                                         results.size() * sizeof(uint32_t)));
-  LIQUID_RETURN_IF_ERROR(CheckL3Device(plan_.tasks.data(), plan_.origins.data(),
-                                       results.data(), results.size()));
+  L3DeviceFindings findings;
+  LIQUID_RETURN_IF_ERROR(
+      device_.CopyIn(findings_, &findings, sizeof(findings)));
+  const CudaDriver& driver = device_.driver();
+  CuFunction function = nullptr;
+  LIQUID_RETURN_IF_ERROR(
+      FindL3Function(driver, device_.context(), kL3CheckKernel, &function));
+  LIQUID_RETURN_IF_ERROR(LaunchL3Check(driver, function, device_.stream(),
+                                       plan_.n_tasks, tasks_, results_,
+                                       findings_));
+  LIQUID_RETURN_IF_ERROR(
+      device_.CopyOut(&findings, findings_, sizeof(findings)));
+  LIQUID_RETURN_IF_ERROR(CheckL3Device(files_, plan_, findings));
   return CheckBenchPixels(device_, photographs_, files_.size(), out_, planar_,
                           pixels_, what);
 }

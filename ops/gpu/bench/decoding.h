@@ -72,6 +72,7 @@ class BenchBatch {
   std::vector<CuFunction> functions_;  // of the plan's launches
   size_t pixel_bytes_ = 0;
   CuAddress output_ = 0, tasks_ = 0, bytes_ = 0, pixels_ = 0, results_ = 0;
+  CuAddress findings_ = 0;
 };
 
 }  // namespace liquid

@@ -54,8 +54,8 @@ Status Measure(const BenchContext& context, const BenchDevice& device,
   LIQUID_RETURN_IF_ERROR(
       batch->Check(std::string(row.format) + " by " + row.types));
   const L3DeviceBatch& plan = batch->plan();
-  const size_t moved = plan.bytes + plan.tasks.size() * sizeof(L3DeviceTask) +
-                       batch->pixel_bytes();
+  const size_t moved =
+      plan.bytes + plan.n_tasks * sizeof(L3DeviceTask) + batch->pixel_bytes();
   const size_t samples = images.info.PixelBytes() * count;
   found
       ->Add("blocks", uint64_t{row.one_block ? count : plan.launches[0].blocks})

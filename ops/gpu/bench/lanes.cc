@@ -100,8 +100,7 @@ Status BenchLanes::Wait(Slot& slot) {
   slot.is_under_way = false;
   LIQUID_RETURN_IF_ERROR(slot.lane->Ended(slot.result, &slot.parts.device));
   parts_ = slot.parts;
-  return CheckL3Device(slot.plan.tasks.data(), slot.plan.origins.data(),
-                       slot.lane->results(), slot.plan.tasks.size());
+  return CheckL3Device(files_, slot.plan, slot.lane->findings());
 }
 
 Status BenchLanes::Start() {

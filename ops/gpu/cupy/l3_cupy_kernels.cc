@@ -20,6 +20,28 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::tstring;
 
+// The files of a batch, and the window of each that is wanted.
+absl::Status ReadFiles(OpKernelContext* context,
+                       std::vector<L3DeviceFile>* files) {
+  const Tensor& contents = context->input(0);
+  const Tensor& windows = context->input(1);
+  if (contents.dims() != 1 ||
+      windows.shape() != TensorShape({contents.dim_size(0), 4})) {
+    return absl::InvalidArgumentError(
+        "contents and windows must have the shapes [n] and [n, 4], their "
+        "shapes are " +
+        contents.shape().DebugString() + " and " +
+        windows.shape().DebugString());
+  }
+  files->resize(contents.NumElements());
+  for (size_t i = 0; i < files->size(); ++i) {
+    (*files)[i].bytes = Bytes(contents.flat<tstring>()(i));
+    TF_RETURN_IF_ERROR(ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i,
+                                       &(*files)[i].window)));
+  }
+  return absl::OkStatus();
+}
+
 class PlanL3DeviceOp : public OpKernel {
  public:
   explicit PlanL3DeviceOp(OpKernelConstruction* context) : OpKernel(context) {
@@ -27,47 +49,37 @@ class PlanL3DeviceOp : public OpKernel {
   }
 
   void Compute(OpKernelContext* context) override {
-    const Tensor& contents = context->input(0);
-    const Tensor& windows = context->input(1);
-    OP_REQUIRES(
-        context,
-        contents.dims() == 1 &&
-            windows.shape() == TensorShape({contents.dim_size(0), 4}),
-        absl::InvalidArgumentError(
-            "contents and windows must have the shapes [n] and [n, 4], their "
-            "shapes are " +
-            contents.shape().DebugString() + " and " +
-            windows.shape().DebugString()));
-    const int64_t n = contents.NumElements();
-    std::vector<L3DeviceFile> files(n);
-    for (int64_t i = 0; i < n; ++i) {
-      files[i].bytes = Bytes(contents.flat<tstring>()(i));
-      OP_REQUIRES_OK(context,
-                     ToTf(ReadWindow(windows.flat<int32_t>().data() + 4 * i,
-                                     &files[i].window)));
-    }
+    std::vector<L3DeviceFile> files;
+    OP_REQUIRES_OK(context, ReadFiles(context, &files));
     L3DeviceBatch batch;
     OP_REQUIRES_OK(context, ToTf(PlanL3Device(files, limits_, &batch)));
     OP_REQUIRES_OK(context, Output(context, files, batch));
   }
 
  private:
+  // Gives output `index` as bytes, a row for each of `values`.
+  template <typename T>
+  static absl::Status Rows(OpKernelContext* context, int index,
+                           const std::vector<T>& values) {
+    Tensor* tensor = nullptr;
+    const auto rows = static_cast<int64_t>(values.size());
+    TF_RETURN_IF_ERROR(context->allocate_output(
+        index, TensorShape({rows, sizeof(T)}), &tensor));
+    if (rows > 0) {
+      std::memcpy(tensor->data(), values.data(), rows * sizeof(T));
+    }
+    return absl::OkStatus();
+  }
+
   static absl::Status Output(OpKernelContext* context,
                              const std::vector<L3DeviceFile>& files,
                              const L3DeviceBatch& batch) {
-    const int64_t tasks = static_cast<int64_t>(batch.tasks.size());
     Tensor* tensor = nullptr;
     TF_RETURN_IF_ERROR(context->allocate_output(
         0, TensorShape({static_cast<int64_t>(batch.bytes)}), &tensor));
     FillL3Device(files, batch, tensor->flat<uint8_t>().data());
-    TF_RETURN_IF_ERROR(context->allocate_output(
-        1, TensorShape({tasks, sizeof(L3DeviceTask)}), &tensor));
-    std::memcpy(tensor->data(), batch.tasks.data(),
-                tasks * sizeof(L3DeviceTask));
-    TF_RETURN_IF_ERROR(
-        context->allocate_output(2, TensorShape({tasks, 3}), &tensor));
-    std::memcpy(tensor->data(), batch.origins.data(),
-                tasks * sizeof(L3DeviceOrigin));
+    TF_RETURN_IF_ERROR(Rows(context, 1, batch.images));
+    TF_RETURN_IF_ERROR(Rows(context, 2, batch.runs));
     TF_RETURN_IF_ERROR(context->allocate_output(3, TensorShape({4}), &tensor));
     auto shape = tensor->vec<int64_t>();
     shape(0) = static_cast<int64_t>(files.size());
@@ -99,29 +111,27 @@ class PlanL3DeviceOp : public OpKernel {
 
 class CheckL3DeviceOp : public OpKernel {
  public:
-  using OpKernel::OpKernel;
+  explicit CheckL3DeviceOp(OpKernelConstruction* context) : OpKernel(context) {
+    OP_REQUIRES_OK(context, GetLimits(context, &limits_));
+  }
 
   void Compute(OpKernelContext* context) override {
-    const Tensor& tasks = context->input(0);
-    const Tensor& origins = context->input(1);
-    const Tensor& results = context->input(2);
-    const int64_t n = results.NumElements();
-    OP_REQUIRES(
-        context,
-        results.dims() == 1 &&
-            tasks.shape() == TensorShape({n, sizeof(L3DeviceTask)}) &&
-            origins.shape() == TensorShape({n, 3}),
-        absl::InvalidArgumentError(
-            "tasks, origins and results must be of one batch, their shapes "
-            "are " +
-            tasks.shape().DebugString() + ", " + origins.shape().DebugString() +
-            " and " + results.shape().DebugString()));
-    OP_REQUIRES_OK(
-        context, ToTf(CheckL3Device(
-                     static_cast<const L3DeviceTask*>(tasks.data()),
-                     static_cast<const L3DeviceOrigin*>(origins.data()),
-                     results.flat<uint32_t>().data(), static_cast<size_t>(n))));
+    std::vector<L3DeviceFile> files;
+    OP_REQUIRES_OK(context, ReadFiles(context, &files));
+    const Tensor& findings = context->input(2);
+    OP_REQUIRES(context, findings.shape() == TensorShape({2}),
+                absl::InvalidArgumentError(
+                    "findings must have the shape [2], their shape is " +
+                    findings.shape().DebugString()));
+    L3DeviceBatch batch;
+    OP_REQUIRES_OK(context, ToTf(PlanL3Device(files, limits_, &batch)));
+    const auto values = findings.vec<uint64_t>();
+    OP_REQUIRES_OK(context,
+                   ToTf(CheckL3Device(files, batch, {values(0), values(1)})));
   }
+
+ private:
+  DecodeLimits limits_;
 };
 
 class L3DeviceModuleOp : public OpKernel {

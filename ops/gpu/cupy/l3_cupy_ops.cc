@@ -13,10 +13,9 @@ absl::Status PlanShape(InferenceContext* c) {
   ShapeHandle unused;
   TF_RETURN_IF_ERROR(c->WithRank(c->input(0), 1, &unused));
   TF_RETURN_IF_ERROR(c->WithRank(c->input(1), 2, &unused));
-  const auto tasks = c->UnknownDim();
   c->set_output(0, c->Vector(c->UnknownDim()));
-  c->set_output(1, c->Matrix(tasks, c->UnknownDim()));
-  c->set_output(2, c->Matrix(tasks, 3));
+  c->set_output(1, c->Matrix(c->UnknownDim(), c->UnknownDim()));
+  c->set_output(2, c->Matrix(c->UnknownDim(), c->UnknownDim()));
   c->set_output(3, c->Vector(4));
   c->set_output(4, c->Scalar());
   const auto launches = c->UnknownDim();
@@ -37,8 +36,8 @@ REGISTER_OP("Liquid>PlanL3Device")
     .Input("contents: string")
     .Input("windows: int32")
     .Output("bytes: uint8")
-    .Output("tasks: uint8")
-    .Output("origins: int64")
+    .Output("images: uint8")
+    .Output("runs: uint8")
     .Output("shape: int64")
     .Output("bits: int32")
     .Output("kernels: string")
@@ -49,12 +48,13 @@ REGISTER_OP("Liquid>PlanL3Device")
 Plans how a device decodes a batch of L3 and raw images of one size.
 
 Reads headers and tables, no patch. ops/codecs/l3/device/l3_device.h has the layouts.
+Damage to a table is found on the device, and told by CheckL3Device.
 
 contents: [n], the bytes of the files.
 windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole image.
 bytes: What the device needs of the files: only patches that a window meets.
-tasks: [tasks, bytes of an L3DeviceTask].
-origins: [tasks, 3], offsets in its file of what a task reads, for errors.
+images: [n, bytes of an L3DeviceImage], of which the device makes its tasks.
+runs: [runs, bytes of an L3DeviceRun], of the images.
 shape: n, height, width, channels.
 bits: 8 or 16 per channel.
 kernels: [launches], the beginning of a kernel's name; its types follow.
@@ -64,17 +64,19 @@ max_pixels: The largest height * width of a whole image that is accepted.
 )doc");
 
 REGISTER_OP("Liquid>CheckL3Device")
-    .Input("tasks: uint8")
-    .Input("origins: int64")
-    .Input("results: uint32")
+    .Input("contents: string")
+    .Input("windows: int32")
+    .Input("findings: uint64")
+    .Attr(kMaxPixels)
     .SetIsStateful()
     .SetShapeFn(tensorflow::shape_inference::NoOutputs)
     .Doc(R"doc(
 Fails with DataLoss, naming image, patch and offset, where a task of a device did.
 
-tasks: As of PlanL3Device.
-origins: As of PlanL3Device.
-results: [tasks], what the device wrote.
+contents: Of PlanL3Device.
+windows: Of PlanL3Device.
+findings: [2], the least error and the tasks checked: an L3DeviceFindings.
+max_pixels: Of PlanL3Device.
 )doc");
 
 REGISTER_OP("Liquid>L3DeviceModule")

@@ -33,10 +33,8 @@ Status EndDeviceBatch(const DeviceBatch& batch, size_t crossing,
                       CuResult result, const L3Lane& lane) {
   L3LaneTimes times;
   LIQUID_RETURN_IF_ERROR(lane.Ended(result, &times));
-  const L3DeviceBatch& tasks = batch.tasks;
-  LIQUID_RETURN_IF_ERROR(CheckL3Device(tasks.tasks.data(), tasks.origins.data(),
-                                       lane.results(), tasks.tasks.size(),
-                                       batch.files));
+  LIQUID_RETURN_IF_ERROR(
+      CheckL3Device(batch.files, batch.tasks, lane.findings()));
   L3Totals::Process().Add(batch.shape[0], static_cast<int64_t>(crossing),
                           times);
   return OkStatus();

@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "ops/codecs/l3/device/l3_device_plan.cuh"
 #include "ops/gpu/driver/l3_module.h"
 #include "ops/gpu/driver/nvrtc.h"
 
@@ -75,6 +76,30 @@ Status FindL3Function(const CudaDriver& driver, CuContext context,
   return CudaStatus(
       driver, driver.module_function(function, found->second, name.c_str()),
       what.c_str());
+}
+
+Status LaunchL3Plan(const CudaDriver& driver, CuFunction kernel,
+                    CuStream stream, uint32_t count, CuAddress images,
+                    CuAddress runs, CuAddress bytes, CuAddress tasks,
+                    CuAddress results) {
+  if (count == 0) return OkStatus();
+  void* arguments[] = {&images, &runs, &count, &bytes, &tasks, &results};
+  return CudaStatus(driver,
+                    driver.launch(kernel, count, 1, 1, kL3PlanThreads, 1, 1, 0,
+                                  stream, arguments, nullptr),
+                    "to launch a kernel");
+}
+
+Status LaunchL3Check(const CudaDriver& driver, CuFunction kernel,
+                     CuStream stream, uint32_t count, CuAddress tasks,
+                     CuAddress results, CuAddress findings) {
+  if (count == 0) return OkStatus();
+  void* arguments[] = {&tasks, &results, &count, &findings};
+  const uint32_t blocks = (count - 1) / kL3PlanThreads + 1;
+  return CudaStatus(driver,
+                    driver.launch(kernel, blocks, 1, 1, kL3PlanThreads, 1, 1, 0,
+                                  stream, arguments, nullptr),
+                    "to launch a kernel");
 }
 
 }  // namespace liquid

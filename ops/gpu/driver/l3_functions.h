@@ -18,6 +18,19 @@ namespace liquid {
 Status FindL3Function(const CudaDriver& driver, CuContext context,
                       const std::string& name, CuFunction* function);
 
+// The kernels that come before and after those of tasks, and their launches,
+// none where there is nothing to do. Of planning, `count` is the images', of
+// checking the tasks'. `findings` is where L3DeviceFindings lie.
+constexpr char kL3PlanKernel[] = "liquid_l3_plan";
+constexpr char kL3CheckKernel[] = "liquid_l3_check";
+Status LaunchL3Plan(const CudaDriver& driver, CuFunction kernel,
+                    CuStream stream, uint32_t count, CuAddress images,
+                    CuAddress runs, CuAddress bytes, CuAddress tasks,
+                    CuAddress results);
+Status LaunchL3Check(const CudaDriver& driver, CuFunction kernel,
+                     CuStream stream, uint32_t count, CuAddress tasks,
+                     CuAddress results, CuAddress findings);
+
 }  // namespace liquid
 
 #endif  // LIQUID_OPS_GPU_DRIVER_L3_FUNCTIONS_H_

@@ -13,11 +13,18 @@ constexpr size_t kAlignment = 256;
 // A copy takes the bus about a microsecond beside its bytes, in which it has
 // some 50 KB: smaller pieces are gathered. Not measured.
 constexpr size_t kLeastFromAfar = size_t{64} << 10;
-// What no task leaves: one that never ran is an error too.
-constexpr int kNotRun = 0xFF;
+// Kernels that come before those of the launches: what plans, what checks.
+constexpr size_t kBeside = 2;
 
 size_t Aligned(size_t size) {
   return (size + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <typename T>
+void Put(const std::vector<T>& values, uint8_t* to) {
+  if (!values.empty()) {
+    std::memcpy(to, values.data(), values.size() * sizeof(T));
+  }
 }
 
 // What a recipe needs beside the batch.
@@ -30,11 +37,8 @@ void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
     output += sizeof(of_chunk);
     std::memcpy(output, &of_chunk, sizeof(of_chunk));
   }
-  std::memcpy(host + layout.samples, recipe.samples.data(),
-              recipe.samples.size() * sizeof(ImageDeviceSample));
-  if (recipe.tables.empty()) return;
-  std::memcpy(host + layout.tables, recipe.tables.data(),
-              recipe.tables.size() * sizeof(uint32_t));
+  Put(recipe.samples, host + layout.samples);
+  Put(recipe.tables, host + layout.tables);
 }
 
 // Takes back what Start() gave, and tells.
@@ -48,11 +52,15 @@ void Tell(CuStream /*stream*/, CuResult result, void* data) {
 L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
                            const std::vector<L3DeviceFile>& files,
                            const ImageDeviceBatch* recipe) {
-  output = Aligned(batch.tasks.size() * sizeof(uint32_t));
+  output = Aligned(sizeof(L3DeviceFindings));
   const size_t outputs = recipe == nullptr ? 1 : 1 + recipe->chunks.size();
-  tasks = output + Aligned(outputs * sizeof(L3DeviceOutput));
+  images = output + Aligned(outputs * sizeof(L3DeviceOutput));
+  runs = images + Aligned(batch.images.size() * sizeof(L3DeviceImage));
+  host_tasks = runs + Aligned(batch.runs.size() * sizeof(L3DeviceRun));
+  host_results =
+      host_tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
   samples = tables = jpeg =
-      tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
+      host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
   if (recipe != nullptr) {
     tables =
         samples + Aligned(recipe->samples.size() * sizeof(ImageDeviceSample));
@@ -62,10 +70,12 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   size = bytes + batch.bytes;
   copies.push_back({0, nullptr, 0, bytes});
   host_size = bytes;
-  blocks = Aligned(size);
+  tasks = Aligned(size);
+  results = tasks + Aligned(batch.n_tasks * sizeof(L3DeviceTask));
+  blocks = results + Aligned(batch.n_tasks * sizeof(uint32_t));
   scratch = blocks + batch.jpeg_scratch_bytes;
   device_size =
-      recipe == nullptr ? size : scratch + L3RoundUp(recipe->scratch_bytes);
+      recipe == nullptr ? scratch : scratch + L3RoundUp(recipe->scratch_bytes);
   for (const L3DeviceCopy& copy : batch.copies) {
     const L3DeviceFile& file = files[copy.file];
     if (file.is_registered && copy.size >= kLeastFromAfar) {
@@ -161,7 +171,8 @@ Status L3Lane::MakeImages(const L3DeviceBatch& batch,
   };
   // What finds sums comes before.
   if (recipe.luma != 0) {
-    LIQUID_RETURN_IF_ERROR(launch(functions[batch.launches.size()], &luma));
+    LIQUID_RETURN_IF_ERROR(
+        launch(functions[kBeside + batch.launches.size()], &luma));
   }
   return launch(functions.back(), &pixels);
 }
@@ -207,6 +218,11 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
   CuAddress output = memory.staging + layout.output;
   CuAddress bytes = memory.staging + layout.bytes;
   CuAddress pixels = memory.pixels;
+  LIQUID_RETURN_IF_ERROR(LaunchL3Plan(
+      driver_, functions[0], stream_,
+      static_cast<uint32_t>(batch.images.size()),
+      memory.staging + layout.images, memory.staging + layout.runs, bytes,
+      memory.staging + layout.tasks, memory.staging + layout.results));
   for (size_t i = 0; i < batch.launches.size(); ++i) {
     L3DeviceLaunch launch = batch.launches[i];
     if (recipe != nullptr) {
@@ -218,20 +234,24 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                uint64_t{chunk.first} * chunk.height * chunk.width *
                    batch.image.BytesPerPixel();
     }
-    CuAddress results = memory.staging + launch.first * sizeof(uint32_t);
-    CuAddress tasks =
-        memory.staging + layout.tasks + launch.first * sizeof(L3DeviceTask);
-    CuAddress images = memory.staging + layout.jpeg;
-    CuAddress blocks = memory.staging + layout.blocks;
     const bool is_jpeg = IsJpegTask(launch.kind);
+    CuAddress tasks = memory.staging +
+                      (is_jpeg ? layout.host_tasks : layout.tasks) +
+                      launch.first * sizeof(L3DeviceTask);
+    CuAddress results = memory.staging +
+                        (is_jpeg ? layout.host_results : layout.results) +
+                        launch.first * sizeof(uint32_t);
+    CuAddress jpeg = memory.staging + layout.jpeg;
+    CuAddress blocks = memory.staging + layout.blocks;
     void* arguments[] = {
-        is_jpeg ? &images : &output, &tasks,  &launch.count, &bytes,
+        is_jpeg ? &jpeg : &output,   &tasks,  &launch.count, &bytes,
         is_jpeg ? &blocks : &pixels, &results};
-    LIQUID_RETURN_IF_ERROR(CudaStatus(
-        driver_,
-        driver_.launch(functions[i], launch.blocks, 1, 1, launch.threads, 1, 1,
-                       launch.shared_bytes, stream_, arguments, nullptr),
-        "to launch a kernel"));
+    LIQUID_RETURN_IF_ERROR(
+        CudaStatus(driver_,
+                   driver_.launch(functions[kBeside + i], launch.blocks, 1, 1,
+                                  launch.threads, 1, 1, launch.shared_bytes,
+                                  stream_, arguments, nullptr),
+                   "to launch a kernel"));
     if (recipe != nullptr && (i + 1 == batch.launches.size() ||
                               batch.launches[i + 1].chunk != launch.chunk)) {
       LIQUID_RETURN_IF_ERROR(MakeImages(batch, *recipe,
@@ -239,12 +259,19 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                                         functions, memory));
     }
   }
+  LIQUID_RETURN_IF_ERROR(
+      LaunchL3Check(driver_, functions[1], stream_, batch.n_tasks,
+                    memory.staging + layout.tasks,
+                    memory.staging + layout.results, memory.staging));
+  LIQUID_RETURN_IF_ERROR(LaunchL3Check(
+      driver_, functions[1], stream_, static_cast<uint32_t>(batch.tasks.size()),
+      memory.staging + layout.host_tasks, memory.staging + layout.host_results,
+      memory.staging));
   LIQUID_RETURN_IF_ERROR(Mark(decoded_));
-  return CudaStatus(
-      driver_,
-      driver_.copy_to_host(host_.data(), memory.staging,
-                           batch.tasks.size() * sizeof(uint32_t), stream_),
-      "to copy the results");
+  return CudaStatus(driver_,
+                    driver_.copy_to_host(host_.data(), memory.staging,
+                                         sizeof(L3DeviceFindings), stream_),
+                    "to copy what a batch came to");
 }
 
 Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
@@ -257,7 +284,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   LIQUID_RETURN_IF_ERROR(scope.status());
   // Scratch memory has what is stored.
   const std::string stored = types.substr(0, types.find('_'));
-  std::vector<std::string> names;
+  std::vector<std::string> names = {kL3PlanKernel, kL3CheckKernel};
   for (const L3DeviceLaunch& launch : batch.launches) {
     names.push_back(L3KernelName(
         launch.kind, recipe == nullptr ? types : stored + "_" + stored));
@@ -273,14 +300,17 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   }
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.host_size));
   uint8_t* const host = host_.data();
-  std::memset(host, kNotRun, batch.tasks.size() * sizeof(uint32_t));
+  const L3DeviceFindings none;
+  std::memcpy(host, &none, sizeof(none));
   std::memcpy(host + layout.output, &output, sizeof(output));
   if (recipe != nullptr) LayOut(*recipe, output, layout, host);
-  std::memcpy(host + layout.tasks, batch.tasks.data(),
-              batch.tasks.size() * sizeof(L3DeviceTask));
-  if (!batch.jpeg.empty()) {
-    std::memcpy(host + layout.jpeg, batch.jpeg.data(), batch.jpeg.size());
-  }
+  Put(batch.images, host + layout.images);
+  Put(batch.runs, host + layout.runs);
+  Put(batch.tasks, host + layout.host_tasks);
+  // What no task leaves.
+  std::memset(host + layout.host_results, 0xFF,
+              batch.tasks.size() * sizeof(uint32_t));
+  Put(batch.jpeg, host + layout.jpeg);
   fill(host + layout.bytes);
 
   Status status = Enqueue(batch, recipe, layout, functions, memory);

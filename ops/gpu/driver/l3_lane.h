@@ -30,16 +30,18 @@ struct L3LaneLayout {
     size_t from, size;
   };
 
-  // The results, a uint32_t for each task, come first. Outputs are that of the
-  // pixels, and with a recipe that of each chunk in scratch memory.
-  size_t output, tasks, samples, tables, jpeg, bytes, size;
+  // What the device finds, an L3DeviceFindings, comes first. Outputs are that
+  // of the pixels, and with a recipe that of each chunk in scratch memory.
+  size_t output, images, runs, host_tasks, host_results, samples, tables, jpeg,
+      bytes, size;
   std::vector<Copy> copies;
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
   std::vector<L3DeviceCopy> gathered;
   size_t host_size;
-  // On the device alone, with what is scratch memory there: of JPEG files'
-  // blocks, and right behind it that of the chunks.
-  size_t blocks, scratch, device_size;
+  // On the device alone: the tasks that it makes, a uint32_t for each that says
+  // what became of it, and scratch memory: of JPEG files' blocks, and right
+  // behind it that of the chunks.
+  size_t tasks, results, blocks, scratch, device_size;
 };
 
 // Memory of the device that a batch needs, both at a multiple of 16.
@@ -94,8 +96,8 @@ class L3Lane {
   Status Ended(CuResult result, L3LaneTimes* times) const;
 
   // Of the batch that is done, for CheckL3Device; until the next one.
-  const uint32_t* results() const {
-    return reinterpret_cast<const uint32_t*>(host_.data());
+  const L3DeviceFindings& findings() const {
+    return *reinterpret_cast<const L3DeviceFindings*>(host_.data());
   }
 
  private:

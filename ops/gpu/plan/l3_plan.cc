@@ -16,16 +16,11 @@
 namespace liquid {
 namespace {
 
-// The most of a raw image that makes a task. A block's threads number what they
-// store in 32 bits.
-constexpr uint32_t kL3RawRows = 16;
-constexpr uint32_t kL3RawColumns = 1024;
-
-// Plans one file after the other.
+// Plans one file after the other; and if it is to, makes the tasks of each.
 class Planner {
  public:
-  Planner(const std::vector<ImageDeviceChunk>& chunks, L3DeviceBatch* batch)
-      : chunks_(chunks), batch_(batch) {}
+  Planner(L3DeviceBatch* batch, L3TaskPlan* plan)
+      : batch_(batch), plan_(plan) {}
 
   Status Add(const L3DeviceFile& file, uint32_t number,
              const DecodeLimits& limits) {
@@ -60,57 +55,66 @@ class Planner {
     return info.version == L3Version::kV1 ? AddV1(info) : AddV2(info);
   }
 
-  // Settles what the tasks together need.
+  // Settles what the images together need.
   void Finish() {
     batch_->bytes =
         (batch_->bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
-    const std::vector<L3DeviceTask> planned = std::move(batch_->tasks);
-    const std::vector<L3DeviceOrigin> planned_origins =
-        std::move(batch_->origins);
-    std::vector<L3DeviceTask>& tasks = batch_->tasks;
-    tasks.clear();
-    batch_->origins.clear();
+    // In the order of the files.
+    const std::vector<L3DeviceImage> added = std::move(batch_->images);
+    batch_->images.clear();
     size_t begin = 0;
-    const size_t chunk_count = std::max<size_t>(chunks_.size(), 1);
+    const size_t chunk_count = std::max<size_t>(batch_->chunks.size(), 1);
     for (uint32_t chunk = 0; chunk < chunk_count; ++chunk) {
-      size_t end = planned.size();
-      if (!chunks_.empty()) {
-        const uint32_t images = chunks_[chunk].first + chunks_[chunk].count;
+      size_t end = added.size();
+      if (!batch_->chunks.empty()) {
+        const ImageDeviceChunk& now = batch_->chunks[chunk];
         end = begin;
-        while (end < planned.size() && planned[end].image < images) ++end;
+        while (end < added.size() && added[end].image < now.first + now.count) {
+          ++end;
+        }
       }
       for (const L3TaskKind kind : {L3TaskKind::kV2, L3TaskKind::kCompact,
                                     L3TaskKind::kV1, L3TaskKind::kRaw}) {
-        L3DeviceLaunch launch = {
-            kind, chunk, static_cast<uint32_t>(tasks.size()), 0, 0, 0, 0};
+        L3DeviceLaunch launch = {kind, chunk, batch_->n_tasks, 0, 0, 0, 0};
         for (size_t i = begin; i < end; ++i) {
-          if (planned[i].kind != kind) continue;
-          tasks.push_back(planned[i]);
-          batch_->origins.push_back(planned_origins[i]);
-          launch.shared_bytes =
-              std::max(launch.shared_bytes, SharedBytes(planned[i]));
+          if (added[i].kind == kind) Take(added[i], &launch);
         }
-        launch.count = static_cast<uint32_t>(tasks.size()) - launch.first;
         launch.blocks = launch.count;
         launch.threads = kL3Warp * batch_->image.channels;
         if (launch.count > 0) batch_->launches.push_back(launch);
       }
       begin = end;
-      if (!chunks_.empty()) jpeg_.AppendChunk(chunk, chunks_[chunk], batch_);
+      if (batch_->chunks.empty()) continue;
+      jpeg_.AppendChunk(chunk, batch_->chunks[chunk], batch_);
     }
     jpeg_.Finish(batch_);
   }
 
  private:
-  // Of shared memory that a block needs for the task.
-  uint32_t SharedBytes(const L3DeviceTask& task) const {
-    if (task.kind == L3TaskKind::kRaw) return 0;
-    if (task.kind == L3TaskKind::kV1) return sizeof(L3SharedV1);
-    const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
-    const auto shared = task.kind == L3TaskKind::kCompact ? L3SharedBytesCompact
-                                                          : L3SharedBytesV2;
+  // Has the launch do an image's tasks.
+  void Take(const L3DeviceImage& image, L3DeviceLaunch* launch) {
+    const uint32_t count = L3CountTasks(image);
+    batch_->images.push_back(image);
+    batch_->images.back().first_task = batch_->n_tasks;
+    batch_->n_tasks += count;
+    launch->count += count;
+    launch->shared_bytes = std::max(launch->shared_bytes, SharedBytes(image));
+    if (plan_ == nullptr) return;
+    for (uint32_t i = image.first_task; i < image.first_task + count; ++i) {
+      plan_->tasks.push_back(tasks_[i]);
+      plan_->origins.push_back(origins_[i]);
+    }
+  }
+
+  // Of shared memory that a block needs for the largest patch.
+  uint32_t SharedBytes(const L3DeviceImage& image) const {
+    if (image.kind == L3TaskKind::kRaw) return 0;
+    if (image.kind == L3TaskKind::kV1) return sizeof(L3SharedV1);
+    const auto shared = image.kind == L3TaskKind::kCompact
+                            ? L3SharedBytesCompact
+                            : L3SharedBytesV2;
     return shared(batch_->image.channels, batch_->image.bits,
-                  L3RoundUp(skew + task.size[0]));
+                  L3RoundUp(kL3PieceBytes - 1 + image.most));
   }
 
   // The first file decides the size of all, but for scratch memory.
@@ -120,8 +124,9 @@ class Planner {
     image.width = window_.width;
     if (file_ == 0) batch_->image = image;
     const ImageInfo& first = batch_->image;
-    const bool fits = !chunks_.empty() || (image.height == first.height &&
-                                           image.width == first.width);
+    const bool fits =
+        !batch_->chunks.empty() ||
+        (image.height == first.height && image.width == first.width);
     if (fits && image.channels == first.channels && image.bits == first.bits) {
       return OkStatus();
     }
@@ -145,6 +150,29 @@ class Planner {
     return to;
   }
 
+  void AddRun(uint64_t offset, uint64_t size) {
+    const uint64_t begin = Send(offset, size);
+    batch_->runs.push_back({begin, size});
+  }
+
+  // The image that is being added, but for its table and patches.
+  L3DeviceImage Image(L3TaskKind kind, const ImageInfo& stored,
+                      uint32_t side) const {
+    L3DeviceImage image = {};
+    image.image = file_;
+    image.kind = kind;
+    image.first_task = static_cast<uint32_t>(tasks_.size());
+    image.first_run = static_cast<uint32_t>(batch_->runs.size());
+    image.side = side;
+    image.height = stored.height;
+    image.width = stored.width;
+    image.window_y = window_.y;
+    image.window_x = window_.x;
+    image.window_height = window_.height;
+    image.window_width = window_.width;
+    return image;
+  }
+
   // A task for the patch of `side` at (px, py), without its place.
   L3DeviceTask PatchTask(L3TaskKind kind, const ImageInfo& image, uint32_t side,
                          uint32_t px, uint32_t py) const {
@@ -165,62 +193,132 @@ class Planner {
     return task;
   }
 
+  // Sends what the table, which begins there, says of the patches that the
+  // window meets: an entry for each, and `behind` them.
+  uint64_t SendTable(uint64_t table, uint32_t entry_bytes, uint64_t across,
+                     const L3PatchRange& range, uint64_t behind) {
+    const uint64_t first = range.y_begin * across + range.x_begin;
+    const uint64_t last = (range.y_end - 1) * across + range.x_end + behind;
+    return Send(table + first * entry_bytes, (last - first) * entry_bytes);
+  }
+
   Status AddV1(const L3Info& info) {
     const L3PatchRange range = L3PatchesOf(window_, info.patch);
     std::vector<L3Place> places;
     LIQUID_RETURN_IF_ERROR(FindL3V1Patches(bytes_, info, range, &places));
-    const size_t first = batch_->tasks.size();
-    for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
-      for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
-        batch_->tasks.push_back(
-            PatchTask(L3TaskKind::kV1, info.image, info.patch, px, py));
-        batch_->origins.push_back({});
-      }
+    const uint64_t across = L3PatchesAcross(info.image.width, info.patch);
+    const uint64_t patches =
+        across * L3PatchesAcross(info.image.height, info.patch);
+    L3DeviceImage image = Image(L3TaskKind::kV1, info.image, info.patch);
+    // What lies between the channels' parts is sent, too.
+    image.table = SendTable(kL3V1HeaderBytes, 2, across, range, 2 * patches);
+    image.run_rows = 1;
+    image.most = UINT16_MAX;
+    const uint32_t columns = range.x_end - range.x_begin;
+    for (size_t i = 0; i < places.size(); i += columns) {
+      const L3Place& last = places[i + columns - 1];
+      AddRun(places[i].offset, last.offset + last.size - places[i].offset);
     }
-    // As they lie in the file, so that neighbours are sent together.
+    batch_->images.push_back(image);
+    if (plan_ == nullptr) return OkStatus();
+    AddTasks(image.kind, info, range);
     const size_t met = places.size() / 3;
     for (size_t i = 0; i < places.size(); ++i) {
-      L3DeviceTask& task = batch_->tasks[first + i % met];
-      task.begin[i / met] = Send(places[i].offset, places[i].size);
-      task.size[i / met] = places[i].size;
-      batch_->origins[first + i % met].offset[i / met] = places[i].offset;
+      const size_t run = i / columns;
+      SetPlace(image.first_task + i % met, i / met, places[i],
+               batch_->runs[image.first_run + run].begin -
+                   places[run * columns].offset);
     }
     return OkStatus();
   }
 
   Status AddV2(const L3Info& info) {
-    const L3TaskKind kind = info.profile == L3Profile::kCompact
-                                ? L3TaskKind::kCompact
-                                : L3TaskKind::kV2;
     L3V2Table table;
     LIQUID_RETURN_IF_ERROR(L3V2Table::Read(bytes_, info, &table));
     const L3PatchRange range = L3PatchesOf(window_, kL3V2Patch);
-    for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
-      for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
-        L3DeviceTask task = PatchTask(kind, info.image, kL3V2Patch, px, py);
-        L3Place place;
-        LIQUID_RETURN_IF_ERROR(table.Find(task.number, &place));
-        if (place.size > kL3CompactMostStaged) {
-          return Unimplemented(
-              "l3: patch " + std::to_string(task.number) + " has " +
-              std::to_string(place.size) + " bytes, a device decodes up to " +
-              std::to_string(kL3CompactMostStaged) +
-              ", as encoders make: decode the image on the CPU");
-        }
-        task.begin[0] = Send(place.offset, place.size);
-        task.size[0] = place.size;
-        batch_->tasks.push_back(task);
-        batch_->origins.push_back({{place.offset, 0, 0}});
+    const uint32_t rows = range.y_end - range.y_begin;
+    const uint32_t columns = range.x_end - range.x_begin;
+    const uint64_t across = table.PatchesAcross();
+    L3DeviceImage image =
+        Image(info.profile == L3Profile::kCompact ? L3TaskKind::kCompact
+                                                  : L3TaskKind::kV2,
+              info.image, kL3V2Patch);
+    std::vector<L3Place> places;
+    if (plan_ != nullptr) {
+      AddTasks(image.kind, info, range);
+      LIQUID_RETURN_IF_ERROR(FindPlaces(table, image.first_task, &places));
+    }
+    image.table = SendTable(kL3V2HeaderBytes, 4, across, range, 1);
+    image.run_rows = columns == across ? rows : 1;
+    image.least = table.LeastBytes();
+    for (uint32_t row = 0; row < rows; row += image.run_rows) {
+      const uint64_t first = (range.y_begin + row) * across + range.x_begin;
+      const uint64_t last = first + (image.run_rows - 1) * across + columns;
+      L3Place run;
+      uint32_t largest = 0;
+      if (!table.FindRun(first, last, &run, &largest)) {
+        return DataLoss("l3: the table puts patches outside the file");
+      }
+      image.most = std::max(image.most, largest);
+      AddRun(run.offset, run.size);
+      const size_t end = std::min<size_t>(
+          places.size(), size_t{row + image.run_rows} * columns);
+      for (size_t i = size_t{row} * columns; i < end; ++i) {
+        SetPlace(image.first_task + i, 0, places[i],
+                 batch_->runs.back().begin - run.offset);
       }
     }
+    // Whoever plans the tasks finds a larger one.
+    image.most =
+        std::min({image.most, table.MostBytes(), kL3CompactMostStaged});
+    batch_->images.push_back(image);
     return OkStatus();
+  }
+
+  // The places of the tasks from the first on.
+  Status FindPlaces(const L3V2Table& table, size_t first,
+                    std::vector<L3Place>* places) const {
+    for (size_t i = first; i < tasks_.size(); ++i) {
+      const uint32_t number = tasks_[i].number;
+      L3Place place;
+      LIQUID_RETURN_IF_ERROR(table.Find(number, &place));
+      if (place.size > kL3CompactMostStaged) {
+        return Unimplemented("l3: patch " + std::to_string(number) + " has " +
+                             std::to_string(place.size) +
+                             " bytes, a device decodes up to " +
+                             std::to_string(kL3CompactMostStaged) +
+                             ", as encoders make: decode the image on the CPU");
+      }
+      places->push_back(place);
+    }
+    return OkStatus();
+  }
+
+  // A task for every patch, without its place.
+  void AddTasks(L3TaskKind kind, const L3Info& info,
+                const L3PatchRange& range) {
+    for (uint32_t py = range.y_begin; py < range.y_end; ++py) {
+      for (uint32_t px = range.x_begin; px < range.x_end; ++px) {
+        tasks_.push_back(PatchTask(kind, info.image, info.patch, px, py));
+        origins_.push_back({});
+      }
+    }
+  }
+
+  // Where a channel of a task lies in the file, and `moved` from there in the
+  // batch, modulo 2^64.
+  void SetPlace(size_t task, size_t channel, const L3Place& place,
+                uint64_t moved) {
+    tasks_[task].begin[channel] = place.offset + moved;
+    tasks_[task].size[channel] = place.size;
+    origins_[task].offset[channel] = place.offset;
   }
 
   Status AddJpeg(const L3DeviceFile& file, uint32_t number) {
     file_ = number;
     const JpegDeviceImage& image = file.jpeg->device;
     window_ = {image.y, image.x, image.height, image.width};
-    if (chunks_.empty()) {
+    if (batch_->chunks.empty()) {
       return InvalidArgument("jpeg: a device decodes it for a recipe alone");
     }
     LIQUID_RETURN_IF_ERROR(CheckSize(file.jpeg->image));
@@ -233,6 +331,10 @@ class Planner {
   }
 
   void AddRaw(const ImageInfo& image) {
+    L3DeviceImage planned = Image(L3TaskKind::kRaw, image, 0);
+    planned.table = batch_->bytes;
+    planned.least = planned.most = static_cast<uint32_t>(image.BytesPerPixel());
+    batch_->images.push_back(planned);
     const uint64_t row_bytes = window_.width * image.BytesPerPixel();
     for (uint32_t y = 0; y < window_.height; y += kL3RawRows) {
       const uint32_t rows = std::min(kL3RawRows, window_.height - y);
@@ -243,6 +345,7 @@ class Planner {
       for (uint32_t row = 1; row < rows; ++row) {
         Send(origin + row * image.RowBytes(), row_bytes);
       }
+      if (plan_ == nullptr) continue;
       for (uint32_t x = 0; x < window_.width; x += kL3RawColumns) {
         L3DeviceTask task = {};
         task.kind = L3TaskKind::kRaw;
@@ -255,14 +358,17 @@ class Planner {
         task.height = rows;
         task.row_end = rows;
         task.x_end = task.width;
-        batch_->tasks.push_back(task);
-        batch_->origins.push_back({{origin + x * image.BytesPerPixel(), 0, 0}});
+        tasks_.push_back(task);
+        origins_.push_back({{origin + x * image.BytesPerPixel(), 0, 0}});
       }
     }
   }
 
-  const std::vector<ImageDeviceChunk>& chunks_;
   L3DeviceBatch* const batch_;
+  L3TaskPlan* const plan_;  // nullptr where no tasks are wanted
+  // In the order of the files.
+  std::vector<L3DeviceTask> tasks_;
+  std::vector<L3DeviceOrigin> origins_;
   JpegDeviceTasks jpeg_;
   uint32_t file_ = 0;
   ByteSpan bytes_;
@@ -313,16 +419,23 @@ const char* Describe(L3DeviceError error) {
   }
 }
 
-}  // namespace
-
-Status PlanL3Device(const std::vector<L3DeviceFile>& files,
-                    const DecodeLimits& limits, L3DeviceBatch* batch,
-                    const std::vector<ImageDeviceChunk>& chunks) {
+// `plan` is where the tasks go, or nullptr.
+Status PlanFiles(const std::vector<L3DeviceFile>& files,
+                 const DecodeLimits& limits,
+                 const std::vector<ImageDeviceChunk>& chunks,
+                 L3DeviceBatch* batch, L3TaskPlan* plan) {
   *batch = L3DeviceBatch();
+  batch->limits = limits;
+  batch->chunks = chunks;
   if (files.empty()) {
     return InvalidArgument("l3: a batch for a device must have an image");
   }
-  Planner planner(chunks, batch);
+  if (files.size() > kL3MostImages) {
+    return InvalidArgument("l3: a batch for a device must have at most " +
+                           std::to_string(kL3MostImages) +
+                           " images, this has " + std::to_string(files.size()));
+  }
+  Planner planner(batch, plan);
   for (size_t i = 0; i < files.size(); ++i) {
     const Status status =
         planner.Add(files[i], static_cast<uint32_t>(i), limits);
@@ -333,6 +446,26 @@ Status PlanL3Device(const std::vector<L3DeviceFile>& files,
   }
   planner.Finish();
   return OkStatus();
+}
+
+}  // namespace
+
+Status PlanL3Device(const std::vector<L3DeviceFile>& files,
+                    const DecodeLimits& limits, L3DeviceBatch* batch,
+                    const std::vector<ImageDeviceChunk>& chunks) {
+  const Status status = PlanFiles(files, limits, chunks, batch, nullptr);
+  if (status.ok()) return status;
+  // An image before may be damaged, too, where only a device would have looked.
+  L3TaskPlan unused;
+  LIQUID_RETURN_IF_ERROR(PlanL3Tasks(files, limits, &unused, chunks));
+  return status;
+}
+
+Status PlanL3Tasks(const std::vector<L3DeviceFile>& files,
+                   const DecodeLimits& limits, L3TaskPlan* plan,
+                   const std::vector<ImageDeviceChunk>& chunks) {
+  *plan = L3TaskPlan();
+  return PlanFiles(files, limits, chunks, &plan->batch, plan);
 }
 
 void FillL3Device(const std::vector<L3DeviceFile>& files,
@@ -371,32 +504,47 @@ std::string NameL3Image(size_t number, int64_t sample) {
          (sample < 0 ? "" : " (sample " + std::to_string(sample) + ")");
 }
 
-Status CheckL3Device(const L3DeviceTask* tasks, const L3DeviceOrigin* origins,
-                     const uint32_t* results, size_t count,
-                     const std::vector<L3DeviceFile>& files) {
-  // Tasks of one image are in its order, and those of several in the order of
-  // the launches.
-  size_t first = count;
-  for (size_t i = 0; i < count; ++i) {
-    if (results[i] == 0) continue;
-    if (first == count || tasks[i].image < tasks[first].image) first = i;
+Status CheckL3Device(const std::vector<L3DeviceFile>& files,
+                     const L3DeviceBatch& batch,
+                     const L3DeviceFindings& findings) {
+  const uint64_t n_tasks = batch.n_tasks + batch.tasks.size();
+  if (findings.checked != n_tasks) {
+    return Internal("l3: the device has checked " +
+                    std::to_string(findings.checked) + " of " +
+                    std::to_string(n_tasks) + " tasks");
   }
-  if (first == count) return OkStatus();
-  const L3DeviceTask& task = tasks[first];
-  const int64_t sample =
-      task.image < files.size() ? files[task.image].sample : -1;
-  if (IsJpegTask(task.kind)) {
+  const uint64_t key = findings.first_error;
+  if (key == kL3NoError) return OkStatus();
+  const uint32_t image = L3ImageOfKey(key), patch = L3PatchOfKey(key);
+  const uint32_t result = L3ResultOfKey(key);
+  const auto is_it = [&](const L3DeviceTask& task) {
+    return task.image == image && L3OrderOf(task) == patch;
+  };
+  if (L3ErrorOfKey(key) == L3ErrorOf::kPatch && files[image].jpeg != nullptr) {
+    const auto task =
+        std::find_if(batch.tasks.begin(), batch.tasks.end(), is_it);
+    const size_t i = task - batch.tasks.begin();
     return DataLoss(
-        NameL3Image(task.image, sample) + ": " +
-        DescribeJpegDamage(task, origins[first].offset[0], results[first]));
+        NameL3Image(image, files[image].sample) + ": " +
+        DescribeJpegDamage(*task, batch.origins[i].offset[0], result));
   }
-  const auto error = static_cast<L3DeviceError>(results[first] & 255);
-  const uint32_t channel = std::min(results[first] >> 8, kL3MaxChannels - 1);
+  // The message is the host's, who finds the same.
+  L3TaskPlan plan;
+  LIQUID_RETURN_IF_ERROR(PlanL3Tasks(files, batch.limits, &plan, batch.chunks));
+  const auto found = std::find_if(plan.tasks.begin(), plan.tasks.end(), is_it);
+  if (found == plan.tasks.end() || L3ErrorOfKey(key) == L3ErrorOf::kTable) {
+    return Internal(NameL3Image(image, -1) + ": l3: the device finds patch " +
+                    std::to_string(patch) +
+                    " where none can be, and the host does not");
+  }
+  const auto error = static_cast<L3DeviceError>(result & 255);
+  const uint32_t channel = std::min(result >> 8, kL3MaxChannels - 1);
   // Every channel of version 1 lies by itself.
-  const bool apart = task.kind == L3TaskKind::kV1 && channel < 3;
-  return DataLoss(NameL3Image(task.image, sample) + ": l3: patch " +
-                  std::to_string(task.number) + " at offset " +
-                  std::to_string(origins[first].offset[apart ? channel : 0]) +
+  const bool apart = found->kind == L3TaskKind::kV1 && channel < 3;
+  const L3DeviceOrigin& origin = plan.origins[found - plan.tasks.begin()];
+  return DataLoss(NameL3Image(image, files[image].sample) + ": l3: patch " +
+                  std::to_string(patch) + " at offset " +
+                  std::to_string(origin.offset[apart ? channel : 0]) +
                   ", channel " + std::to_string(channel) + ": " +
                   Describe(error));
 }

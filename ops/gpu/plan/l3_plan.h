@@ -1,7 +1,10 @@
-// Batches for a device: what to send of each file, and the tasks to do.
+// Batches for a device: what to send of each file, and the images of which the
+// device makes its tasks.
 //
-// The host reads headers and tables, and checks them; it touches no patch. Only
-// the patches that a window meets are sent.
+// The host reads and checks headers. Of the table of patches it reads where the
+// bytes lie that are sent, and how large the largest patch is; the device
+// checks each. Only the patches that a window meets are sent, and what the
+// table says of them.
 #ifndef LIQUID_OPS_GPU_PLAN_L3_PLAN_H_
 #define LIQUID_OPS_GPU_PLAN_L3_PLAN_H_
 
@@ -41,7 +44,8 @@ struct L3DeviceOrigin {
   uint64_t offset[3];
 };
 
-// Tasks [first, first + count) of a batch, which are of one kind, and of one
+// Tasks [first, first + count) of those that the device makes, or of JPEG of
+// those that the host does; they are of one kind, and of one
 // chunk of its images: one kernel does them.
 struct L3DeviceLaunch {
   L3TaskKind kind;
@@ -54,26 +58,47 @@ struct L3DeviceLaunch {
 struct L3DeviceBatch {
   ImageInfo image;  // of each window, with the channels and bits of all files
   std::vector<L3DeviceCopy> copies;
-  // In the order of the launches, and of one launch in that of the images.
-  std::vector<L3DeviceTask> tasks;
-  std::vector<L3DeviceOrigin> origins;  // of each task
+  // In the order of the launches, and of one launch in that of the batch.
+  std::vector<L3DeviceImage> images;
+  std::vector<L3DeviceRun> runs;  // of the images
   std::vector<L3DeviceLaunch> launches;
-  uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
+  uint32_t n_tasks = 0;  // that the device makes of them
+  // Tasks that the host makes, of JPEG files, with launches of their own.
+  std::vector<L3DeviceTask> tasks;
+  std::vector<L3DeviceOrigin> origins;
   // Of JPEG files: JpegDeviceImage of each, and their segments; and memory for
   // their blocks, which lies right before the scratch memory of the chunks.
   std::vector<uint8_t> jpeg;
   uint64_t jpeg_scratch_bytes = 0;
+  uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
+  // Of what it was planned, to do so again.
+  DecodeLimits limits;
+  std::vector<ImageDeviceChunk> chunks;
+};
+
+// The tasks that a device makes of a batch, by the host.
+struct L3TaskPlan {
+  L3DeviceBatch batch;
+  std::vector<L3DeviceTask> tasks;
+  std::vector<L3DeviceOrigin> origins;  // of each task
 };
 
 // Plans a batch of at least one file. With `chunks` its windows are decoded
 // into scratch memory, one chunk after another, and may differ in size; JPEG
 // files need them.
-// O(patches of all files). Errors: those of PeekL3 and PeekRaw, with the
-// image's number in front; InvalidArgument for a window that does not fit, and
-// where the windows' sizes, the channels or the bits differ.
+// O(images), and a look at each entry of a table. Errors: those of PeekL3 and
+// PeekRaw, with the image's number in front; InvalidArgument for a window that
+// does not fit, and where the windows' sizes, the channels or the bits differ.
+// Damage to a table is for the device to find (CheckL3Device).
 Status PlanL3Device(const std::vector<L3DeviceFile>& files,
                     const DecodeLimits& limits, L3DeviceBatch* batch,
                     const std::vector<ImageDeviceChunk>& chunks = {});
+
+// The same, with the tasks: for the message where a device found damage.
+// O(patches of all files). Errors: also those of L3V2Table.
+Status PlanL3Tasks(const std::vector<L3DeviceFile>& files,
+                   const DecodeLimits& limits, L3TaskPlan* plan,
+                   const std::vector<ImageDeviceChunk>& chunks = {});
 
 // Copies into `out`, batch.bytes of them, what the tasks read; the rest is 0.
 void FillL3Device(const std::vector<L3DeviceFile>& files,
@@ -92,12 +117,13 @@ std::string L3KernelName(L3TaskKind kind, const std::string& types);
 // Image `number` of a batch, as errors name it.
 std::string NameL3Image(size_t number, int64_t sample);
 
-// Whether all of `count` tasks went well. DataLoss otherwise, which names the
-// first image, patch and offset that did not. `files` are the batch's, for
-// their samples; none where these have no names.
-Status CheckL3Device(const L3DeviceTask* tasks, const L3DeviceOrigin* origins,
-                     const uint32_t* results, size_t count,
-                     const std::vector<L3DeviceFile>& files = {});
+// Whether all tasks went well, by what the device has found. DataLoss
+// otherwise, which names the first image, patch and offset that did not; those
+// of PlanL3Tasks for a table. Internal where the device did not do them all.
+// `files` are the batch's.
+Status CheckL3Device(const std::vector<L3DeviceFile>& files,
+                     const L3DeviceBatch& batch,
+                     const L3DeviceFindings& findings);
 
 }  // namespace liquid
 

@@ -136,6 +136,33 @@ class HostMemory {
   size_t size_;
 };
 
+// Plans all tasks of a batch; none is done.
+inline std::vector<L3DeviceTask> PlanOnHost(const L3DeviceBatch& batch,
+                                            const uint8_t* bytes,
+                                            HostOrder order,
+                                            std::vector<uint32_t>* results) {
+  std::vector<L3DeviceTask> tasks(batch.n_tasks);
+  results->resize(batch.n_tasks);
+  HostBlock block(kL3PlanThreads, order);
+  for (const L3DeviceImage& image : batch.images) {
+    L3PlanImage(block, image, batch.runs.data(), bytes, tasks.data(),
+                results->data());
+  }
+  return tasks;
+}
+
+// Adds what became of tasks.
+inline void CheckOnHost(const std::vector<L3DeviceTask>& tasks,
+                        const std::vector<uint32_t>& results, HostOrder order,
+                        L3DeviceFindings* findings) {
+  HostBlock block(kL3PlanThreads, order);
+  const auto count = static_cast<uint32_t>(tasks.size());
+  for (uint32_t i = 0; i < count; i += kL3PlanThreads) {
+    L3CheckTasks(block, tasks.data(), results.data(), i,
+                 std::min(count, i + kL3PlanThreads), findings);
+  }
+}
+
 // Does `count` tasks of that kind, one after the other.
 template <L3TaskKind kKind, typename Sample, typename Out,
           typename Variant = L3FastV1>
@@ -152,16 +179,18 @@ void DoTasksOnHost(const L3DeviceOutput& output, const L3DeviceTask* tasks,
   }
 }
 
-// Does all tasks of a batch. `pixels` takes them, at any address that suits
-// Out.
+// Plans, does and checks all tasks of a batch. `pixels` takes them, at any
+// address that suits Out.
 template <typename Sample, typename Out, typename Variant = L3FastV1>
-std::vector<uint32_t> DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
-                               const L3DeviceOutput& output, Out* pixels,
-                               HostOrder order = HostOrder::kForward) {
-  std::vector<uint32_t> results(batch.tasks.size(), 0xFFFFFFFF);
+L3DeviceFindings DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
+                          const L3DeviceOutput& output, Out* pixels,
+                          HostOrder order = HostOrder::kForward) {
+  std::vector<uint32_t> results;
+  const std::vector<L3DeviceTask> tasks =
+      PlanOnHost(batch, bytes, order, &results);
   for (const L3DeviceLaunch& launch : batch.launches) {
     const auto run = [&](auto kernel) {
-      kernel(output, &batch.tasks[launch.first], launch.count, bytes, pixels,
+      kernel(output, &tasks[launch.first], launch.count, bytes, pixels,
              &results[launch.first], launch.threads, launch.shared_bytes,
              order);
     };
@@ -184,7 +213,9 @@ std::vector<uint32_t> DoOnHost(const L3DeviceBatch& batch, const uint8_t* bytes,
         std::abort();  // JPEG needs scratch memory
     }
   }
-  return results;
+  L3DeviceFindings findings;
+  CheckOnHost(tasks, results, order, &findings);
+  return findings;
 }
 
 // Does `count` tasks of one of JPEG's kinds, one after the other.

@@ -1,6 +1,7 @@
 // The kernels as a library for the host, by the names that they have on a
 // device, so that a test can stand in for one.
 #include <cstring>
+#include <string>
 
 #include "ops/image/device/image_device.cuh"
 #include "tests/ops/gpu/host_device.h"
@@ -119,6 +120,27 @@ const NamedImage kImageKernels[] = {
     {"liquid_image_u16_bf16", RunImage<uint16_t, L3BFloat16>},
 };
 
+// The kernels beside those of tasks. Returns whether it is one of them.
+bool RunBeside(const std::string& name, const void* first, const void* second,
+               uint32_t count, const void* third, void* fourth,
+               uint32_t* results, uint32_t threads) {
+  HostBlock block(threads, HostOrder::kForward);
+  if (name == "liquid_l3_plan") {
+    for (uint32_t i = 0; i < count; ++i) {
+      L3PlanImage(block, static_cast<const L3DeviceImage*>(first)[i],
+                  static_cast<const L3DeviceRun*>(second),
+                  static_cast<const uint8_t*>(third),
+                  static_cast<L3DeviceTask*>(fourth), results);
+    }
+    return true;
+  }
+  if (name != "liquid_l3_check") return false;
+  L3CheckTasks(block, static_cast<const L3DeviceTask*>(first),
+               static_cast<const uint32_t*>(second), 0, count,
+               static_cast<L3DeviceFindings*>(const_cast<void*>(third)));
+  return true;
+}
+
 }  // namespace
 }  // namespace liquid
 
@@ -127,6 +149,10 @@ extern "C" __attribute__((visibility("default"))) int liquid_run_on_host(
     const char* name, const void* output, const void* tasks, uint32_t count,
     const uint8_t* bytes, void* pixels, uint32_t* results, uint32_t threads,
     uint32_t shared_bytes) {
+  if (liquid::RunBeside(name, output, tasks, count, bytes, pixels, results,
+                        threads)) {
+    return 0;
+  }
   for (const liquid::Named& named : liquid::kKernels) {
     if (std::strcmp(named.name, name) != 0) continue;
     named.kernel(static_cast<const liquid::L3DeviceOutput*>(output),

@@ -100,7 +100,9 @@ Made MakeOnHost(const std::vector<Image>& images, uint32_t at_once,
   if (!batch.jpeg.empty()) {
     std::memcpy(jpeg.data(), batch.jpeg.data(), batch.jpeg.size());
   }
-  std::vector<uint32_t> results(batch.tasks.size(), 0xFFFFFFFF);
+  std::vector<uint32_t> results(batch.tasks.size(), kL3NotDone), raw_results;
+  const std::vector<L3DeviceTask> raw_tasks =
+      PlanOnHost(batch, bytes.data(), order, &raw_results);
   size_t launch = 0;
   for (uint32_t c = 0; c < chunks.size(); ++c) {
     const ImageDeviceChunk& chunk = chunks[c];
@@ -126,8 +128,8 @@ Made MakeOnHost(const std::vector<Image>& images, uint32_t at_once,
         run(DoJpegTasksOnHost<L3TaskKind::kJpegPixels>);
       } else {
         DoTasksOnHost<L3TaskKind::kRaw, uint8_t, uint8_t>(
-            output, &batch.tasks[now.first], now.count, bytes.data(),
-            pixels - chunk.first * place, &results[now.first], now.threads,
+            output, &raw_tasks[now.first], now.count, bytes.data(),
+            pixels - chunk.first * place, &raw_results[now.first], now.threads,
             now.shared_bytes, order);
       }
     }
@@ -148,8 +150,10 @@ Made MakeOnHost(const std::vector<Image>& images, uint32_t at_once,
     }
   }
   EXPECT_EQ(launch, batch.launches.size());
-  made.status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
-                              results.data(), results.size(), files);
+  L3DeviceFindings findings;
+  CheckOnHost(batch.tasks, results, order, &findings);
+  CheckOnHost(raw_tasks, raw_results, order, &findings);
+  made.status = CheckL3Device(files, batch, findings);
   return made;
 }
 

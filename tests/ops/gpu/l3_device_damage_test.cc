@@ -36,12 +36,11 @@ Status DecodeOnHost(const std::string& file, const Window& window,
       new Sample[image->PixelBytes() / sizeof(Sample)]());
   const L3DeviceOutput output = {
       image->height, image->width, image->channels, 0, {}, {}, verified};
-  const std::vector<uint32_t> results =
+  const L3DeviceFindings findings =
       DoOnHost<Sample, Sample>(batch, bytes.data(), output, out.get(), order);
   const uint8_t* begin = reinterpret_cast<const uint8_t*>(out.get());
   pixels->assign(begin, begin + image->PixelBytes());
-  return CheckL3Device(batch.tasks.data(), batch.origins.data(), results.data(),
-                       results.size());
+  return CheckL3Device(files, batch, findings);
 }
 
 struct Case {
@@ -258,11 +257,10 @@ TEST(L3DeviceErrorTest, NamesImagePatchAndOffset) {
   const HostMemory bytes(batch.bytes);
   FillL3Device(files, batch, bytes.data());
   Bytes out(2 * info.PixelBytes());
-  const std::vector<uint32_t> results = DoOnHost<uint8_t, uint8_t>(
+  const L3DeviceFindings findings = DoOnHost<uint8_t, uint8_t>(
       batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, 0},
       out.data());
-  const Status status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
-                                      results.data(), results.size());
+  const Status status = CheckL3Device(files, batch, findings);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   ImageInfo found;
   Bytes decoded;
@@ -294,11 +292,10 @@ TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
   const HostMemory bytes(batch.bytes);
   FillL3Device(batch_files, batch, bytes.data());
   Bytes out(3 * info.PixelBytes());
-  const std::vector<uint32_t> results = DoOnHost<uint8_t, uint8_t>(
+  const L3DeviceFindings findings = DoOnHost<uint8_t, uint8_t>(
       batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, false},
       out.data());
-  const Status status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
-                                      results.data(), results.size());
+  const Status status = CheckL3Device(batch_files, batch, findings);
   EXPECT_NE(status.message().find("image 1: l3: patch 5"), std::string::npos)
       << status.message();
 }

@@ -150,17 +150,16 @@ void DecodeAndCheck(const RandomBatch& random, bool planar, HostOrder order,
   // The tensor ends where the memory does, and begins off a multiple of 16.
   const HostMemory memory((misplaced + elements) * sizeof(Out));
   Out* pixels = reinterpret_cast<Out*>(memory.data()) + misplaced;
-  const std::vector<uint32_t> results = DoOnHost<Sample, Out, Variant>(
+  const L3DeviceFindings findings = DoOnHost<Sample, Out, Variant>(
       batch, bytes.data(), output, pixels, order);
-  const Status status = CheckL3Device(batch.tasks.data(), batch.origins.data(),
-                                      results.data(), results.size());
+  const Status status = CheckL3Device(random.Files(), batch, findings);
   ASSERT_TRUE(status.ok()) << status.message();
   for (uint32_t i = 0; i < misplaced * sizeof(Out); ++i) {
     ASSERT_EQ(memory.data()[i], 0xA5);
   }
   Expected<Sample, Out>(output).Check(random.expected, pixels);
-  for (const L3DeviceTask& task : batch.tasks) {
-    *patches += task.kind != L3TaskKind::kRaw;
+  for (const L3DeviceLaunch& launch : batch.launches) {
+    if (launch.kind != L3TaskKind::kRaw) *patches += launch.count;
   }
 }
 
@@ -273,12 +272,16 @@ TEST(L3DeviceTest, AWindowSendsOnlyThePatchesThatItMeets) {
   ASSERT_TRUE(PlanL3Device({{SpanIn(file), {64, 64, 128, 128}}}, DecodeLimits(),
                            &window)
                   .ok());
-  EXPECT_EQ(whole.tasks.size(), 64u);
-  EXPECT_EQ(window.tasks.size(), 4u);
+  EXPECT_EQ(whole.n_tasks, 64u);
+  EXPECT_EQ(window.n_tasks, 4u);
   EXPECT_LT(window.bytes, whole.bytes / 10);
   EXPECT_LE(whole.bytes, file.size());
-  // Two patches beside each other lie beside each other in the file.
-  EXPECT_EQ(window.copies.size(), 2u);
+  // Two patches beside each other lie beside each other in the file; and what
+  // the table says of them is sent.
+  EXPECT_EQ(window.copies.size(), 3u);
+  EXPECT_EQ(window.runs.size(), 2u);
+  EXPECT_EQ(whole.runs.size(), 1u);
+  EXPECT_EQ(whole.copies.size(), 1u);
 }
 
 TEST(L3DeviceTest, BatchesOfUnequalImagesAreRefused) {

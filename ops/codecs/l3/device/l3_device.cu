@@ -6,6 +6,8 @@
 //                                 the steps of the paper's ablation: version 1
 //                                 with nothing, only unpacking or only
 //                                 prediction in parallel along a row
+//   liquid_l3_plan                the tasks of all of these, before them
+//   liquid_l3_check               what became of the tasks, after them
 //
 // Any number of blocks does all tasks, which are of the kernel's kind; as many
 // as tasks is fastest. A kind has a kernel of its own, so that none takes the
@@ -43,3 +45,27 @@ LIQUID_L3_KERNELS(raw, kRaw, u16, uint16_t)
 LIQUID_L3_KERNEL(v1_u8_u8_sequential, kV1, uint8_t, uint8_t, L3Sequential)
 LIQUID_L3_KERNEL(v1_u8_u8_unpack, kV1, uint8_t, uint8_t, L3UnpacksOnly)
 LIQUID_L3_KERNEL(v1_u8_u8_predict, kV1, uint8_t, uint8_t, L3PredictsOnly)
+
+// A block does an image at a time.
+extern "C" __global__ void __launch_bounds__(liquid::kL3PlanThreads)
+    liquid_l3_plan(const liquid::L3DeviceImage* images,
+                   const liquid::L3DeviceRun* runs, uint32_t count,
+                   const uint8_t* bytes, liquid::L3DeviceTask* tasks,
+                   uint32_t* results) {
+  liquid::L3DeviceBlock block;
+  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+    liquid::L3PlanImage(block, images[i], runs, bytes, tasks, results);
+  }
+}
+
+// A thread checks a task at a time.
+extern "C" __global__ void __launch_bounds__(liquid::kL3PlanThreads)
+    liquid_l3_check(const liquid::L3DeviceTask* tasks, const uint32_t* results,
+                    uint32_t count, liquid::L3DeviceFindings* findings) {
+  liquid::L3DeviceBlock block;
+  for (uint32_t i = blockIdx.x * blockDim.x; i < count;
+       i += gridDim.x * blockDim.x) {
+    const uint32_t end = count - i < blockDim.x ? count : i + blockDim.x;
+    liquid::L3CheckTasks(block, tasks, results, i, end, findings);
+  }
+}

@@ -7,6 +7,7 @@
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_CUH_
 
 #include "ops/codecs/l3/device/l3_device_compact.cuh"
+#include "ops/codecs/l3/device/l3_device_plan.cuh"
 #include "ops/codecs/l3/device/l3_device_v1.cuh"
 #include "ops/codecs/l3/device/l3_device_v2.cuh"
 

@@ -16,6 +16,11 @@ constexpr uint32_t kL3V1BandRows = 8;
 // multiple of it. The batch begins and ends at one.
 constexpr uint32_t kL3PieceBytes = 16;
 
+// The most of a raw image that makes a task. A block's threads number what they
+// store in 32 bits.
+constexpr uint32_t kL3RawRows = 16;
+constexpr uint32_t kL3RawColumns = 1024;
+
 // The last three are steps of JPEG: see ops/codecs/jpeg/device/jpeg_device.h.
 enum class L3TaskKind : uint32_t {
   kRaw = 0,
@@ -42,7 +47,33 @@ struct L3DeviceTask {
   // What of it is wanted, and goes to (out_y, out_x) of the image.
   uint32_t row_begin, row_end, x_begin, x_end;
 };
-static_assert(sizeof(L3DeviceTask) == 80, "Python knows the layout");
+static_assert(sizeof(L3DeviceTask) == 80, "Python knows the size");
+
+// An image of a batch, of which a device makes its tasks.
+struct L3DeviceImage {
+  // Where in the batch's bytes its table of patches has what it says of the
+  // first one that the window meets; raw: where the window's pixels lie, row
+  // after row.
+  uint64_t table;
+  uint32_t first_task;  // of the batch
+  uint32_t image;       // in the batch
+  L3TaskKind kind;
+  // Patches that lie one after another in the file, and that the window meets,
+  // lie so in the batch: `run_rows` rows of patches, which are either one or
+  // all. The runs of version 1 are those of R, then of G, then of B.
+  uint32_t first_run, run_rows;
+  uint32_t side;           // of a patch
+  uint32_t height, width;  // as stored
+  uint32_t window_y, window_x, window_height, window_width;
+  uint32_t least, most;  // bytes of a patch; raw: of a pixel
+};
+static_assert(sizeof(L3DeviceImage) == 64, "the op says the layout");
+
+// Where patches lie in the batch's bytes.
+struct L3DeviceRun {
+  uint64_t begin, size;
+};
+static_assert(sizeof(L3DeviceRun) == 16, "the op says the layout");
 
 // The tensor that takes the batch: dense [n, height, width, channels], or with
 // `planar` [n, channels, height, width]. Floating samples are (v - mean) / std.
@@ -82,6 +113,57 @@ LIQUID_HOST_DEVICE inline uint32_t L3DeviceResult(L3DeviceError error,
                                                   uint32_t channel) {
   return static_cast<uint32_t>(error) | channel << 8;
 }
+
+// What no task leaves: one that was never done.
+constexpr uint32_t kL3NotDone = ~uint32_t{0};
+
+// Errors as numbers, of which the least is the one to tell: those of tables
+// come before those of patches, as whoever reads a file finds them; then the
+// first image's, and its first patch's.
+enum class L3ErrorOf : uint32_t { kTable = 0, kPatch = 1 };
+constexpr uint64_t kL3NoError = ~uint64_t{0};
+constexpr uint32_t kL3MostImages = 1 << 20;  // of a batch
+
+// `patch` is what L3OrderOf says of a task, `result` what became of it, and 0
+// of a table.
+LIQUID_HOST_DEVICE constexpr uint64_t L3ErrorKey(L3ErrorOf of, uint32_t image,
+                                                 uint32_t patch,
+                                                 uint32_t result) {
+  return uint64_t{static_cast<uint32_t>(of)} << 63 | uint64_t{image} << 43 |
+         uint64_t{patch} << 11 | (result & 31) << 6 | (result >> 8 & 63);
+}
+
+// The number of a patch in its image; of JPEG, whose tasks are of three kinds,
+// also the kind, in the order in which they are done.
+LIQUID_HOST_DEVICE constexpr uint32_t L3OrderOf(const L3DeviceTask& task) {
+  return task.kind < L3TaskKind::kJpegCodes
+             ? task.number
+             : (static_cast<uint32_t>(task.kind) -
+                static_cast<uint32_t>(L3TaskKind::kJpegCodes))
+                       << 30 |
+                   task.number;
+}
+
+// The parts of a key.
+LIQUID_HOST_DEVICE constexpr L3ErrorOf L3ErrorOfKey(uint64_t key) {
+  return static_cast<L3ErrorOf>(key >> 63);
+}
+LIQUID_HOST_DEVICE constexpr uint32_t L3ImageOfKey(uint64_t key) {
+  return static_cast<uint32_t>(key >> 43) % kL3MostImages;
+}
+LIQUID_HOST_DEVICE constexpr uint32_t L3PatchOfKey(uint64_t key) {
+  return static_cast<uint32_t>(key >> 11);
+}
+LIQUID_HOST_DEVICE constexpr uint32_t L3ResultOfKey(uint64_t key) {
+  return static_cast<uint32_t>((key >> 6 & 31) | (key & 63) << 8);
+}
+
+// What a device has found of a batch, when all its kernels have run.
+struct L3DeviceFindings {
+  uint64_t first_error = kL3NoError;  // the least key
+  uint64_t checked = 0;               // tasks, whatever became of them
+};
+static_assert(sizeof(L3DeviceFindings) == 16, "Python knows the layout");
 
 LIQUID_HOST_DEVICE constexpr uint32_t L3RoundUp(uint32_t bytes) {
   return (bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;

@@ -76,6 +76,27 @@ LIQUID_DEVICE inline void L3Write(const T& value, void* to) {
 #endif
 }
 
+// Leaves at `to` the lesser of both, or the sum, whichever threads do so. The
+// host has one.
+
+LIQUID_DEVICE inline void L3AtomicMin(uint64_t value, uint64_t* to) {
+#if defined(__CUDACC__)
+  atomicMin(reinterpret_cast<unsigned long long*>(to),
+            static_cast<unsigned long long>(value));
+#else
+  *to = value < *to ? value : *to;
+#endif
+}
+
+LIQUID_DEVICE inline void L3AtomicAdd(uint64_t value, uint64_t* to) {
+#if defined(__CUDACC__)
+  atomicAdd(reinterpret_cast<unsigned long long*>(to),
+            static_cast<unsigned long long>(value));
+#else
+  *to += value;
+#endif
+}
+
 // Instructions of a device, and what they do.
 
 LIQUID_DEVICE inline uint32_t L3CountBits(uint32_t value) {

@@ -1,5 +1,6 @@
 #include "ops/codecs/l3/host/l3_places.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ops/codecs/codec_util.h"
@@ -84,6 +85,22 @@ Status L3V2Table::Find(uint64_t number, L3Place* place) const {
   }
   *place = {data_at_ + begin, end - begin};
   return OkStatus();
+}
+
+bool L3V2Table::FindRun(uint64_t first, uint64_t last, L3Place* place,
+                        uint32_t* largest) const {
+  const uint8_t* const entries = entries_ + 4 * first;
+  const uint32_t begin = LoadLittle32(entries);
+  *largest = 0;
+  uint32_t end = begin;
+  for (uint64_t i = 1; i <= last - first; ++i) {
+    const uint32_t next = LoadLittle32(entries + 4 * i);
+    *largest = std::max(*largest, next - end);
+    end = next;
+  }
+  *place = {data_at_ + begin, end - begin};
+  return begin <= end && end <= data_size_ &&
+         end - begin >= (last - first) * least_;
 }
 
 }  // namespace liquid

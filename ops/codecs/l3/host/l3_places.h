@@ -30,6 +30,13 @@ class L3V2Table {
   uint64_t PatchesAcross() const { return across_; }
   // Finds patch `number`, which the image must have. O(1). Error: DataLoss.
   Status Find(uint64_t number, L3Place* place) const;
+  // Finds where patches [first, last) lie together, and the bytes of the
+  // largest of them. Returns whether that is inside the file and has room for
+  // them; what the table says of each is not checked. O(last - first).
+  bool FindRun(uint64_t first, uint64_t last, L3Place* place,
+               uint32_t* largest) const;
+  uint32_t LeastBytes() const { return least_; }  // of a patch
+  uint32_t MostBytes() const { return most_; }
 
  private:
   const uint8_t* entries_ = nullptr;
