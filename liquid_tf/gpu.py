@@ -18,10 +18,11 @@ ended:
     loss = step(jax.dlpack.from_dlpack(images))
     jax.block_until_ready(loss)
 
+PyTorch and JAX take the batches of `liquid_tf.loader(..., decode="gpu")` without it.
 In a TensorFlow that has a GPU, `liquid_tf.dataset(..., decode="gpu")` decodes under the
 training step, and the layer `Decode` inside of it.
 
-Both need a GPU of compute capability 7.5 (Turing) or later, with a driver as new as the
+All need a GPU of compute capability 7.5 (Turing) or later, with a driver as new as the
 CUDA that compiled the kernels, and `decode` needs `cupy-cuda12x` or `cupy-cuda13x`.
 """
 

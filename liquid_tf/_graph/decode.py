@@ -94,7 +94,8 @@ def decode_and_batch(
       is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
       does not count them. `interleave` can leave it out.
     decode: "cpu", or "gpu" for batches in the memory of TensorFlow's first GPU, images
-      of l3, l3-compact and raw decoded there, see docs/gpu.md.
+      of l3, l3-compact and raw decoded there, see docs/gpu.md; "gpu:1" for its second
+      one.
     on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
       that it is stored in, gives its place to the next draw of its format; see `stats`.
     limits: the largest image, and most scans of a JPEG, that are decoded.
@@ -126,7 +127,7 @@ def decode_and_batch(
     check_gpu=gpu.check,
   )
   dataset = DecodeBatchDataset(blocks, made)
-  if decode == "gpu":
+  if decode != "cpu":
     shaped = on_gpu(dataset, made, limits)
   else:
     # The prefetch that tf.data would put after it takes up to eight batches that no
@@ -152,8 +153,9 @@ def on_gpu(
   Returns:
     A dataset of them on the GPU, with images in place of what is stored.
   """
-  gpu.register_records()
   columns = decoding.columns
+  device = gpu.device_of(columns.decode)
+  gpu.register_records(device)
   image = pixel_features(columns.manifest)["image"]
   return gpu.decoded(
     batches,
@@ -164,5 +166,6 @@ def on_gpu(
     tf.as_dtype(image.dtype),
     [decoding.samples, *(columns.sizes[0].one or (0, 0)), image.channels],
     limits.pixels,
+    device,
     Join(columns).of,
   )

@@ -14,28 +14,41 @@ import tensorflow as tf
 # There is no public way to run a function of a dataset on a GPU.
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
-from liquid_tf._native import ops
+from liquid_tf._native import direct_gpu, ops
 from liquid_tf._pipeline import gpu as _gpu
 from liquid_tf._pipeline.columns import STORED
-from liquid_tf._pipeline.features import in_structure
+from liquid_tf._pipeline.features import PLAIN, in_structure
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
+from liquid_tf._words import setting
 from liquid_tf.errors import WrongArgument
 
-_DEVICE = "GPU:0"
+# TensorFlow's name of the first one.
+_FIRST = "GPU:0"
 
 # Batches that are copied and decoded at once: one's copy beside the other's kernel.
 _AT_ONCE = 2
 
 
-def problem() -> str | None:
-  """Why TensorFlow cannot decode on a GPU here, with what to do; or None."""
-  if tf.config.list_logical_devices("GPU"):
+def problem(number: int = 0) -> str | None:
+  """Why TensorFlow cannot decode on GPU `number` here, with what to do; or None."""
+  found = len(tf.config.list_logical_devices("GPU"))
+  if found > number:
     return None
+  if found:
+    return (
+      f"TensorFlow has no GPU {number}: "
+      f'tf.config.list_logical_devices("GPU") has {found}, numbered from 0'
+    )
   return (
     'TensorFlow has no GPU (tf.config.list_logical_devices("GPU") is empty): install '
     "tensorflow[and-cuda] where nvidia-smi shows one"
   )
+
+
+def device_of(decode: str) -> str:
+  """TensorFlow's name of the GPU that `decode=` names."""
+  return f"GPU:{_gpu.number(decode)}"
 
 
 class Totals(NamedTuple):
@@ -60,14 +73,17 @@ def totals() -> Totals:
   return Totals(*(value.numpy().item() for value in found))
 
 
-def register_records() -> None:
-  """Has records read, from now on, to memory that the GPU reads by itself.
+def register_records(device: str) -> None:
+  """Has records read, from now on, to memory that GPUs read by themselves.
+
+  Args:
+    device: whose driver is asked.
 
   Raises:
     tf.errors.OpError: there is no driver.
   """
   with tf.init_scope(), tf.device("CPU:0"):
-    ops.lib().liquid_register_records(device=_DEVICE)
+    ops.lib().liquid_register_records(device=device)
 
 
 def start(
@@ -81,6 +97,7 @@ def start(
   std: Sequence[float] | None,
   planar: bool,
   max_pixels: int,
+  device: str = _FIRST,
 ) -> tf.Tensor:
   """Decodes a batch into the GPU's memory; a scalar variant for `images`.
 
@@ -96,11 +113,12 @@ def start(
     std: likewise, None for 1.
     planar: whether channels come before rows.
     max_pixels: of a whole image, at most.
+    device: the GPU.
 
   Raises:
     tf.errors.OpError: as `liquid_tf.gpu.decode` raises them.
   """
-  ops.offer_nvrtc()
+  direct_gpu.offer_nvrtc()
   with tf.device("CPU:0"):
     if windows is None:
       n = 0 if files.dtype == tf.variant else tf.size(files)
@@ -114,36 +132,51 @@ def start(
       dtype=dtype,
       planar=planar,
       recipe=list(recipe),
-      device=_DEVICE,
+      device=device,
       max_pixels=max_pixels,
     )
 
 
 def images(
-  pixels: tf.Tensor, dtype: tf.DType, shape: Sequence[int | None]
+  pixels: tf.Tensor,
+  dtype: tf.DType,
+  shape: Sequence[int | None],
+  device: str = _FIRST,
 ) -> tf.Tensor:
-  """The images that `start` decoded, as a tensor of the GPU and of that shape."""
-  with tf.device(_DEVICE):
+  """The images that `start` decoded, as a tensor of that GPU and of that shape."""
+  with tf.device(device):
     return ops.lib().liquid_l3_device_pixels(pixels, dtype=dtype, shape=shape)
 
 
 def check(
-  manifest: Manifest, recipe: Recipe, features: Sequence[str], skip: bool
+  decode: str, manifest: Manifest, recipe: Recipe, features: Sequence[str], skip: bool
 ) -> None:
-  """Checks what goes with decode="gpu"; see `_pipeline.gpu.check`.
+  """Checks what goes with images on TensorFlow's GPU; see `_pipeline.gpu.check`.
 
   Raises:
     ValueError: something does not; the message names it, its value and what it must be.
   """
-  found = problem()
+  found = problem(_gpu.number(decode))
   if found is not None:
     raise WrongArgument(
       "decode",
-      "gpu",
+      decode,
       f'must be "cpu" here: {found}; or give features=["bytes", …] and these to '
       "liquid_tf.gpu.decode, which takes CuPy",
     )
-  _gpu.check(manifest, recipe, features, skip)
+  _gpu.check(decode, manifest, recipe, features, skip)
+  numbers = {"image", "label", "mask"}
+  numbers |= {name for name, (dtype, _) in PLAIN.items() if dtype != "string"}
+  columns = manifest["columns"].items()
+  numbers |= {name for name, column in columns if column["dtype"] != "string"}
+  strings = [name for name in features if name not in numbers]
+  if strings:
+    raise WrongArgument(
+      "features",
+      strings[0],
+      f"must be of {', '.join(sorted(numbers))} with {setting('decode', decode)}: "
+      "others are not kept in a GPU's memory",
+    )
 
 
 def decoded(
@@ -155,6 +188,7 @@ def decoded(
   stored: tf.DType,
   shape: Sequence[int | None],
   max_pixels: int,
+  device: str = _FIRST,
   join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]] = lambda _: {},
 ) -> tf.data.Dataset:
   """A dataset whose elements lie on the GPU, its images decoded there.
@@ -170,6 +204,7 @@ def decoded(
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
     max_pixels: of a whole image, at most.
+    device: the GPU.
     join: gives features that samples' numbers tell, of a batch's arrays.
   """
   dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
@@ -188,22 +223,25 @@ def decoded(
       planar=planar,
       recipe=lines,
       max_pixels=max_pixels,
+      device=device,
     )
     values |= join(values)
     return {name: values[name] for name in features}
 
   def end(values: dict[str, tf.Tensor]) -> Any:
-    values = {**values, "image": images(values["image"], dtype, shape)}
+    values = {**values, "image": images(values["image"], dtype, shape, device)}
     return in_structure(values, features, as_dict)
 
   started = dataset.map(begin, num_parallel_calls=_AT_ONCE, deterministic=True)
   quiet = tf.data.Options()
   quiet.experimental_optimization.inject_prefetch = False
   placed = started.with_options(quiet).apply(
-    tf.data.experimental.copy_to_device(f"/{_DEVICE}")
+    tf.data.experimental.copy_to_device(f"/{device}")
   )
-  ended = placed.apply(prefetching_ops.map_on_gpu(end))
-  return _CountedDataset(ended, dataset).prefetch(1)
+  # Its iterators are where it is.
+  with tf.device(device):
+    ended = placed.apply(prefetching_ops.map_on_gpu(end))
+    return _CountedDataset(ended, dataset).prefetch(1)
 
 
 class _CountedDataset(tf.data.Dataset):

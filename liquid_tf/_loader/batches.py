@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from liquid_tf import _extras
+from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf._native import direct_store
 from liquid_tf._native.direct_loader import Batch, Strings
-from liquid_tf._pipeline.columns import Columns
+from liquid_tf._pipeline import gpu as _gpu
+from liquid_tf._pipeline.columns import RECORDS, Columns
 from liquid_tf._pipeline.features import in_structure
 from liquid_tf._pipeline.spec import Spec
 from liquid_tf._store.schema import LISTS
 from liquid_tf.errors import RecordError
 
-Value = np.ndarray | RaggedArray | tuple[np.ndarray, ...]
+Value = np.ndarray | DeviceArray | RaggedArray | tuple[np.ndarray, ...]
 
 
 class Batches:
@@ -32,6 +34,7 @@ class Batches:
 
   def __init__(self, columns: Columns):
     self._columns = columns
+    self._gpu = _gpu.number(columns.decode)
     self._bfloat16: np.dtype | None = None
     dtypes = {spec.dtype for spec in columns.specs(None)}
     if "bfloat16" in dtypes:
@@ -70,6 +73,8 @@ class Batches:
   def _values(self, batch: Batch) -> dict[str, Value]:
     columns = self._columns
     given = dict(zip(columns.names, batch.outputs))
+    if self._gpu is not None:
+      given["image"] = DeviceArray(*given.pop(RECORDS), self._gpu)
     for name in self._as_bfloat16:
       given[name] = given[name].view(self._bfloat16)
     values = {n: self._value(n, given) for n in columns.wanted if n in given}

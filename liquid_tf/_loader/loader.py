@@ -10,36 +10,35 @@ from liquid_tf._cost.cache import Cache
 from liquid_tf._loader.batches import Batches
 from liquid_tf._loader.state import LoaderState, engine_draws
 from liquid_tf._loader.waiting import Waiter
-from liquid_tf._native import tensors
+from liquid_tf._native import direct_gpu, tensors
 from liquid_tf._native.direct_loader import Batch, Cancelled, EngineLoader, Place
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import decoding as _decoding
 from liquid_tf._pipeline import fidelity as _fidelity
+from liquid_tf._pipeline import gpu as _gpu
 from liquid_tf._pipeline import tuning as _tuning
 from liquid_tf._pipeline.arguments import Arguments
 from liquid_tf._pipeline.build import Face, Planned, plan
+from liquid_tf._pipeline.columns import Columns
 from liquid_tf._pipeline.draws import Draws, begin_at
 from liquid_tf._pipeline.entry import Entry
+from liquid_tf._pipeline.features import pixel_features
 from liquid_tf._pipeline.mixes import NUMBERS
 from liquid_tf._pipeline.position import Position, run_of
+from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.start import Given, Start
 from liquid_tf._pipeline.stats import Stats
 from liquid_tf._pipeline.tuning import AUTOTUNE, Tuning
 from liquid_tf._pipeline.verdict import Between
 from liquid_tf._store import schemes
+from liquid_tf._store.manifest import Manifest
 from liquid_tf._view.mixture import Mixture
 from liquid_tf._view.view import View
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step, Views
 
 _FACE = Face(Source, Draws, LoaderState)
-
-_CPU = (
-  'must be "cpu", where pixels become NumPy arrays: for a GPU give '
-  'features=["bytes", "window", "id", …] and these to liquid_tf.gpu.decode, or use '
-  "liquid_tf.dataset"
-)
 
 
 class Loader:
@@ -51,7 +50,7 @@ class Loader:
 
   Arrays lie in memory of the engine, which is free again when no array is left, and may
   be written to. Other libraries take them without a copy, as `torch.from_dlpack(array)`
-  and `jax.dlpack.from_dlpack(array)` do.
+  and `jax.dlpack.from_dlpack(array)` do. With decode="gpu" images are `DeviceArray`s.
   """
 
   def __init__(self, planned: Planned):
@@ -62,7 +61,7 @@ class Loader:
       draws,
       draws.sources,
       **planned.decoding(),
-      check_gpu=_no_gpu,
+      check_gpu=_check_gpu,
       autotuned=False,
     )
     self._batches = Batches(decoding.columns)
@@ -79,6 +78,7 @@ class Loader:
         decoding.message,
         decoding.columns.specs(decoding.samples),
         self._recipe.mean_image(),
+        _gpu_of(decoding.columns),
       )
     )
     self._close = weakref.finalize(
@@ -121,7 +121,7 @@ class Loader:
   def _shape(self, batch: Batch) -> Iterable[Any]:
     """Makes what is given out of a batch of the engine."""
     if self._planned.arguments.batch_size is not None:
-      return [self._batches.shaped(batch)]
+      return _handed_over([self._batches.shaped(batch)])
     return self._batches.samples(batch, self._planned.recipe.channels_first)
 
   def __len__(self) -> int:
@@ -281,6 +281,9 @@ class Loader:
     engine, begun = self._state.engine, self._begun
     engine.cancel()
     lost = self._waiter.forget()
+    # A GPU's batches come ahead, but for those of which the last was given out.
+    if self._decoding.columns.decode != "cpu":
+      lost = self._place.start.epoch == begun.start.epoch
     engine.leave()
     # A batch may have come that was not given out. Where it was the epoch's last, the
     # engine goes on behind it.
@@ -343,6 +346,12 @@ class _Epoch(Iterator):
     self._loader._end(self._number)
 
 
+def _handed_over(values: list[Any]) -> Iterator[Any]:
+  """Yields values and keeps none, so that a batch's memory is its user's alone."""
+  while values:
+    yield values.pop(0)
+
+
 def _close(engine: EngineLoader, waiter: Waiter, owner: int) -> None:
   if os.getpid() != owner:
     return  # A forked child has none of their threads.
@@ -352,9 +361,24 @@ def _close(engine: EngineLoader, waiter: Waiter, owner: int) -> None:
   engine.close()
 
 
-def _no_gpu(*_: Any) -> None:
-  """Refuses decode="gpu", which `loader` has done."""
-  raise AssertionError
+def _check_gpu(
+  decode: str, manifest: Manifest, recipe: Recipe, features: Sequence[str], skip: bool
+) -> None:
+  """Checks what goes with images on a GPU; see `_pipeline.gpu.check`."""
+  found = direct_gpu.problem(_gpu.number(decode))
+  if found is not None:
+    raise WrongArgument("decode", decode, f'must be "cpu" here: {found}')
+  _gpu.check(decode, manifest, recipe, features, skip)
+
+
+def _gpu_of(columns: Columns) -> tuple[int, str] | None:
+  """The GPU that decodes images, and their type; None for the processors."""
+  number = _gpu.number(columns.decode)
+  if number is None:
+    return None
+  direct_gpu.offer_nvrtc()
+  stored = pixel_features(columns.manifest)["image"].dtype
+  return number, columns.recipe.dtype or stored
 
 
 def loader(
@@ -411,7 +435,8 @@ def loader(
     transforms: steps of `liquid_tf.transforms`, or `Views`.
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict.
-    decode: "cpu". For "gpu" see `liquid_tf.gpu` and `dataset`.
+    decode: "cpu"; or "gpu" for images in the memory of the first GPU, those of l3,
+      l3-compact and raw decoded there, see docs/gpu.md; "gpu:1" for the second one.
     shard: (index, count) for data-parallel training.
     shard_policy: how all parts get the same number of batches.
     on_error: "raise", or "skip" for records that cannot be read or decoded.
@@ -424,17 +449,17 @@ def loader(
   Returns:
     A `Loader`: iterate over it once an epoch. A batch is what `dataset` gives, a tuple,
     a dict or one feature, as NumPy arrays of the same dtypes and shapes: strings as
-    arrays of Python's bytes objects; bfloat16 as that of ml_dtypes; and what is a
-    `tf.RaggedTensor` there as a `RaggedArray`, of `values` and `row_splits`.
+    arrays of Python's bytes objects; bfloat16 as that of ml_dtypes; what is a
+    `tf.RaggedTensor` there as a `RaggedArray`, of `values` and `row_splits`; and images
+    on a GPU as a `DeviceArray`, which `torch.from_dlpack` takes.
 
   Raises:
     ManifestError: the directory is no sound dataset, or no longer that of the view.
     ValueError: an argument is wrong; the message names it, its value and what it
       must be.
     ImportError: no engine is installed, or something that a path or dtype needs.
+    RuntimeError: a GPU is too old, or its driver refuses something.
   """
-  if decode == "gpu":
-    raise WrongArgument("decode", decode, _CPU)
   if tensors.is_variable(fidelity):
     raise WrongArgument(
       "fidelity",

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from liquid_tf._native import direct
+from liquid_tf._native.direct_gpu import Images
 from liquid_tf.errors import RecordError
 
 # In the order of LiquidDType.
 DTYPES = (
   *("bool", "uint8", "uint16", "int32", "int64"),
-  *("float16", "bfloat16", "float32", "float64", "string"),
+  *("float16", "bfloat16", "float32", "float64", "string", "variant"),
 )
 _BFLOAT16, _STRING = DTYPES.index("bfloat16"), DTYPES.index("string")
 
@@ -62,6 +63,10 @@ class _Output(ctypes.Structure):
   _fields_ = [("dtype", ctypes.c_int32), ("shape", _Numbers)]
 
 
+class _Gpu(ctypes.Structure):
+  _fields_ = [("number", ctypes.c_int32), ("dtype", ctypes.c_int32)]
+
+
 class _Plan(ctypes.Structure):
   _fields_ = [
     ("draws", _Draws),
@@ -70,6 +75,7 @@ class _Plan(ctypes.Structure):
     ("outputs_size", ctypes.c_uint64),
     ("mean_image", ctypes.c_void_p),
     ("mean_shape", ctypes.c_int64 * 3),
+    ("gpu", ctypes.c_void_p),
   ]
 
 
@@ -171,18 +177,32 @@ class Strings(NamedTuple):
     return found.reshape(self.shape)
 
 
+class OnGpu(NamedTuple):
+  """Images of a batch in a GPU's memory.
+
+  Attributes:
+    images: that own it.
+    shape: [n, height, width, channels], or with the channels before the rows.
+    dtype: of DTYPES.
+  """
+
+  images: Images
+  shape: tuple[int, ...]
+  dtype: str
+
+
 class Batch(NamedTuple):
   """A batch, and where its epoch goes on behind it.
 
   Attributes:
     outputs: arrays in the memory of the engine, which stays as long as one of them;
-      bfloat16 as uint16.
+      bfloat16 as uint16. In the place of records, their images.
     next: the place.
     borrowed: draws behind it that were delivered already.
     skipped: samples that were left out so far.
   """
 
-  outputs: list[np.ndarray | Strings]
+  outputs: list[np.ndarray | Strings | OnGpu]
   next: Place
   borrowed: list[int]
   skipped: list[int]
@@ -212,6 +232,8 @@ def _functions() -> ctypes.CDLL:
   ):
     function = getattr(functions, f"liquid_direct_{name}")
     function.argtypes, function.restype = [argument], None
+  take = functions.liquid_direct_batch_take_images
+  take.argtypes, take.restype = [pointer], pointer
   return functions
 
 
@@ -270,10 +292,13 @@ class EngineLoader:
     outputs: name of the type, and shape with None for sides that are not known, of each
       of its features.
     mean_image: float32 [height, width, channels], or empty.
+    gpu: number of the GPU that decodes records ("variant") among them, and the name of
+      the images' type; None where there are none.
 
   Raises:
     ValueError: the messages do not fit each other, or a file is none.
     OSError: a file cannot be read.
+    RuntimeError: the GPU or its driver has something against it.
   """
 
   def __init__(
@@ -282,8 +307,10 @@ class EngineLoader:
     decode: bytes,
     outputs: Sequence[tuple[str, Sequence[int | None]]],
     mean_image: np.ndarray,
+    gpu: tuple[int, str] | None = None,
   ):
     memory = _Memory()
+    on_gpu = None if gpu is None else _Gpu(gpu[0], DTYPES.index(gpu[1]))
     array = (_Output * len(outputs))()
     for one, (dtype, shape) in zip(array, outputs):
       sides = [-1 if side is None else side for side in shape]
@@ -296,6 +323,7 @@ class EngineLoader:
       len(array),
       memory.array(mean),
       (ctypes.c_int64 * 3)(*mean.shape),
+      None if on_gpu is None else ctypes.addressof(on_gpu),
     )
     made = ctypes.c_void_p()
     _call("loader_create", ctypes.addressof(plan), ctypes.addressof(made))
@@ -446,17 +474,24 @@ def _integers(numbers: _Numbers) -> list[int]:
 def _batch(address: int) -> Batch:
   owner = _Owner(address)
   batch = _Batch.from_address(address)
+  images = _functions().liquid_direct_batch_take_images(address)
   return Batch(
-    list(_outputs(owner, batch)),
+    list(_outputs(owner, batch, Images(images) if images else None)),
     Place(batch.next.epoch, batch.next.step, batch.next.rest),
     _integers(batch.borrowed),
     _integers(batch.skipped),
   )
 
 
-def _outputs(owner: _Owner, batch: _Batch) -> Iterator[np.ndarray | Strings]:
+def _outputs(
+  owner: _Owner, batch: _Batch, images: Images | None
+) -> Iterator[np.ndarray | Strings | OnGpu]:
   for output in batch.outputs[: batch.outputs_size]:
     shape = tuple(_integers(output.shape))
+    # Of a batch on the host there is none without memory: no batch is empty.
+    if images is not None and output.data is None:
+      yield OnGpu(images, shape, DTYPES[output.dtype])
+      continue
     if output.dtype != _STRING:
       dtype = "uint16" if output.dtype == _BFLOAT16 else DTYPES[output.dtype]
       yield _shown(owner, output.data, dtype, shape)

@@ -1,10 +1,6 @@
 """Loads the native op library, once and only when it is needed."""
 
-import ctypes
 import functools
-import importlib.util
-import os
-import pathlib
 import re
 import threading
 import types
@@ -82,25 +78,3 @@ def reason(error: Exception, path: str = "") -> str:
     text = text.removeprefix(path).lstrip("/")
   # A file system may say its kind of error alone.
   return text.strip(":; ") or type(error).__name__
-
-
-def _has_kernel_source() -> bool:
-  import tensorflow as tf
-
-  with tf.init_scope(), tf.device("CPU"):
-    return bool(lib().liquid_l3_device_module().is_source)
-
-
-@functools.cache
-def offer_nvrtc() -> None:
-  """Opens the NVRTCs that pip has installed, if the kernels are still to be compiled.
-
-  TensorFlow's packages for GPUs bring one, in a folder where no loader looks; what a
-  process has opened is found by its name.
-  """
-  packages = importlib.util.find_spec("nvidia")
-  if packages is None or not _has_kernel_source():
-    return
-  for folder in packages.submodule_search_locations:
-    for path in sorted(pathlib.Path(folder).glob("*/lib/libnvrtc.so.*")):
-      ctypes.CDLL(os.fspath(path))

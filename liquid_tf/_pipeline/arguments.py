@@ -99,11 +99,12 @@ class Arguments:
     return dataclasses.replace(self, batch_size=batch_size, cache=cache, shard=shard)
 
   def _check_without_batches(self) -> None:
-    if self.decode == "gpu":
+    if self.decode != "cpu":
       raise WrongArgument(
         "batch_size",
         None,
-        f"must be a number with {setting('decode', 'gpu')}, which gives whole batches",
+        f"must be a number with {setting('decode', self.decode)}, which gives whole "
+        "batches",
       )
     if self.last_batch != "short":
       raise WrongArgument(

@@ -12,9 +12,9 @@ from liquid_tf._pipeline.spec import Spec, value_bytes
 from liquid_tf._store.manifest import Manifest
 
 # The records of a batch, whose stored images are not copied, with their plans.
-_RECORDS = "image[stored]"
-# What decode="gpu" reads to make images.
-STORED = (_RECORDS, "id")
+RECORDS = "image[stored]"
+# What a GPU reads to make images.
+STORED = (RECORDS, "id")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Columns:
     names += self.views[1:]
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self.parsed)
-    needed += list(STORED) if self.decode == "gpu" else []
+    needed += list(STORED) if self.decode != "cpu" else []
     needed += self.places.needed if self.joined else []
     return list(dict.fromkeys([*names, *needed]))
 
@@ -128,7 +128,7 @@ class Columns:
       return Spec(mixed[name].dtype, [samples, *mixed[name].shape])
     if name in self.boxes.names:
       return self.boxes.spec(name, samples)
-    if name == _RECORDS:
+    if name == RECORDS:
       return Spec("variant", [])
     if name == "source":
       return Spec("int32", [samples])

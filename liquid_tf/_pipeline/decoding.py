@@ -8,6 +8,7 @@ from liquid_tf._native import limits as _limits
 from liquid_tf._native import messages
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import features as _features
+from liquid_tf._pipeline import gpu as _gpu
 from liquid_tf._pipeline import joined as _joined
 from liquid_tf._pipeline import sizes as _sizes
 from liquid_tf._pipeline import tuning as _tuning
@@ -32,8 +33,9 @@ from liquid_tf.transforms import Boxes, Step, Views
 # Records in a block of a source by itself, at most.
 _SOURCE_RECORDS = 64
 
-# Checks a dataset, its recipe, its features, and whether damaged records are left out.
-CheckGpu = Callable[[Manifest, Recipe, Sequence[str], bool], None]
+# Checks, for `decode=` as given: a dataset, its recipe, its features, and whether
+# damaged records are left out.
+CheckGpu = Callable[[str, Manifest, Recipe, Sequence[str], bool], None]
 
 # Batches decoded ahead where nothing tunes that. Each has memory of its own, which the
 # processor's caches hold of few: with 16 of 224x224 pixels L3 was a sixth slower than
@@ -150,9 +152,7 @@ def make(
 
 def _check(last_batch: str, decode: str, on_error: str, draws: Draws | None) -> None:
   """Checks what has a few values."""
-  if decode not in ("cpu", "gpu"):
-    stored = 'give features=["bytes", …] for images as they are stored'
-    raise WrongArgument("decode", decode, f'must be "cpu" or "gpu"; {stored}')
+  _gpu.number(decode)
   if on_error not in ("raise", "skip"):
     raise WrongArgument("on_error", on_error, 'must be "raise" or "skip"')
   check_last_batch(last_batch, ("short", "repeat"))
@@ -189,18 +189,18 @@ def _columns(
   boxes = BoxColumns(manifest, features, recipe.flip, _features.PLAIN)
   wanted = _features.check_names(manifest, features, boxes, recipe.mix)
   pixels = _features.decoded(manifest, wanted, decode)
-  on_gpu = decode == "gpu"
+  on_gpu = decode != "cpu"
   if recipe.views:
-    _check_views(wanted, boxes, pixels, on_gpu)
+    _check_views(wanted, boxes, pixels, decode)
   if on_gpu:
     if boxes.given is not None:
       raise WrongArgument(
         "features",
         Shown(boxes.given),
-        f"must not be given with {setting('decode', 'gpu')}",
+        f"must not be given with {setting('decode', decode)}",
       )
     for one in manifests_of(sources):
-      check_gpu(one, recipe, wanted, skip)
+      check_gpu(decode, one, recipe, wanted, skip)
   if on_gpu or "image" in pixels:
     image = _features.pixel_features(manifest)["image"]
     for one in recipe.each:
@@ -291,7 +291,7 @@ def _unequal(recipe: Recipe, manifest: Manifest, in_views: bool) -> ValueError:
 
 
 def _check_views(
-  wanted: Sequence[str], boxes: BoxColumns, pixels: Iterable[str], on_gpu: bool
+  wanted: Sequence[str], boxes: BoxColumns, pixels: Iterable[str], decode: str
 ) -> None:
   """Checks what goes with views.
 
@@ -299,14 +299,14 @@ def _check_views(
     wanted: features that are asked for.
     boxes: likewise.
     pixels: images and masks among them.
-    on_gpu: whether images are decoded on a GPU.
+    decode: where images are decoded.
 
   Raises:
     ValueError: something does not; the message names it.
   """
-  if on_gpu:
+  if decode != "cpu":
     raise WrongArgument(
-      "decode", "gpu", 'must be "cpu" with Views, which are made of one decode there'
+      "decode", decode, 'must be "cpu" with Views, which are made of one decode there'
     )
   one = ["window", "mirrored", "size", "affine"]
   refused: list[str] = []

@@ -1,8 +1,8 @@
 """Formats, steps and features that a GPU decodes, whichever takes its batches."""
 
+import re
 from collections.abc import Sequence
 
-from liquid_tf._pipeline.features import PLAIN
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
@@ -25,6 +25,7 @@ from liquid_tf.transforms import (
   Solarize,
 )
 
+_NAME = re.compile(r"gpu(?::(\d{1,6}))?", re.ASCII)
 FORMATS = ("l3", "l3-compact", "raw")
 _STEPS = (
   *(Orient, RandomCrop, CenterCrop, RandomResizedCrop, Resize, Pad, Mirror, Flip),
@@ -32,12 +33,32 @@ _STEPS = (
 )
 
 
+def number(decode: str) -> int | None:
+  """The number of the GPU that `decode=` names, "gpu" or "gpu:1"; None for "cpu".
+
+  Raises:
+    ValueError: it is none of these.
+  """
+  if decode == "cpu":
+    return None
+  found = _NAME.fullmatch(decode) if isinstance(decode, str) else None
+  if found is None:
+    raise WrongArgument(
+      "decode",
+      decode,
+      'must be "cpu" or "gpu", or "gpu:1" with the number of a GPU; give '
+      'features=["bytes", …] for images as they are stored',
+    )
+  return int(found[1] or 0)
+
+
 def check(
-  manifest: Manifest, recipe: Recipe, features: Sequence[str], skip: bool
+  decode: str, manifest: Manifest, recipe: Recipe, features: Sequence[str], skip: bool
 ) -> None:
-  """Checks what goes with decode="gpu".
+  """Checks what goes with images on a GPU.
 
   Args:
+    decode: as given.
     manifest: of the dataset.
     recipe: of its images.
     features: that are asked for.
@@ -50,7 +71,7 @@ def check(
   if others:
     raise WrongArgument(
       "decode",
-      "gpu",
+      decode,
       f'must be "cpu" where formats are not {", ".join(FORMATS)} alone: '
       f"{manifest.directory} has {', '.join(others)}",
     )
@@ -58,26 +79,14 @@ def check(
     raise WrongArgument(
       "features",
       Shown(", ".join(features)),
-      f'must have "image" with {setting("decode", "gpu")}',
-    )
-  numbers = {"image", "label", "mask"}
-  numbers |= {name for name, (dtype, _) in PLAIN.items() if dtype != "string"}
-  columns = manifest["columns"].items()
-  numbers |= {name for name, column in columns if column["dtype"] != "string"}
-  strings = [name for name in features if name not in numbers]
-  if strings:
-    raise WrongArgument(
-      "features",
-      strings[0],
-      f"must be of {', '.join(sorted(numbers))} with {setting('decode', 'gpu')}: "
-      "others are not kept in a GPU's memory",
+      f'must have "image" with {setting("decode", decode)}',
     )
   check_steps(recipe)
   if skip:
     raise WrongArgument(
       "on_error",
       "skip",
-      f'must be "raise" with {setting("decode", "gpu")}, which finds damage when the '
+      f'must be "raise" with {setting("decode", decode)}, which finds damage when the '
       "batch is made up",
     )
 

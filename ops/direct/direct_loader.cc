@@ -3,21 +3,26 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ops/direct/images.h"
 #include "ops/direct/problem.h"
 #include "ops/engine/loader.h"
+#include "ops/gpu/loader/device_batches.h"
 #include "ops/http/url.h"
 #include "ops/reader/path_opener.h"
 
 struct LiquidLoader {
   std::unique_ptr<liquid::Loader> loader;
+  std::unique_ptr<liquid::DeviceBatches> on_gpu;  // or null
   std::mutex calls;  // of what only one thread at once may do
 };
 
@@ -40,7 +45,14 @@ constexpr std::pair<DType, LiquidDType> kTypes[] = {
     {DType::kUint16, kLiquidUint16},     {DType::kInt32, kLiquidInt32},
     {DType::kInt64, kLiquidInt64},       {DType::kFloat16, kLiquidFloat16},
     {DType::kBfloat16, kLiquidBfloat16}, {DType::kFloat32, kLiquidFloat32},
-    {DType::kFloat64, kLiquidFloat64},   {DType::kString, kLiquidString}};
+    {DType::kFloat64, kLiquidFloat64},   {DType::kString, kLiquidString},
+    {DType::kRecords, kLiquidRecords}};
+constexpr std::pair<PixelType, LiquidDType> kPixels[] = {
+    {PixelType::kUint8, kLiquidUint8},
+    {PixelType::kUint16, kLiquidUint16},
+    {PixelType::kFloat32, kLiquidFloat32},
+    {PixelType::kFloat16, kLiquidFloat16},
+    {PixelType::kBfloat16, kLiquidBfloat16}};
 
 template <typename Pairs>
 constexpr bool AreEqual(const Pairs& pairs) {
@@ -147,7 +159,8 @@ Status ReadOutputs(const LiquidLoaderPlan& plan,
   LIQUID_RETURN_IF_ERROR(
       Copy("outputs", plan.outputs, plan.outputs_size, &given));
   for (const LiquidOutput& output : given) {
-    if (output.dtype < 0 || output.dtype > kLiquidString) {
+    const int32_t last = plan.gpu == nullptr ? kLiquidString : kLiquidRecords;
+    if (output.dtype < 0 || output.dtype > last) {
       return InvalidArgument(
           "the dtype of output " + std::to_string(outputs->size()) + " (" +
           std::to_string(output.dtype) + ") must be a LiquidDType");
@@ -183,6 +196,23 @@ PoolBatchAllocator* Allocator() {
   return allocator;
 }
 
+Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
+                LiquidLoader* loader) {
+  const auto* const type =
+      std::find_if(std::begin(kPixels), std::end(kPixels),
+                   [&](const auto& one) { return one.second == gpu.dtype; });
+  if (type == std::end(kPixels)) {
+    return InvalidArgument("the dtype of images (" + std::to_string(gpu.dtype) +
+                           ") must be one of pixels");
+  }
+  return DeviceBatches::Create(
+      loader->loader.get(), message, gpu.number, type->first,
+      [](const std::string& why) {
+        std::fprintf(stderr, "liquid: %s\n", why.c_str());
+      },
+      &loader->on_gpu);
+}
+
 Status Create(const LiquidLoaderPlan& plan, LiquidLoader** made) {
   LoaderConfig config;
   LIQUID_RETURN_IF_ERROR(ReadDraws(plan.draws, &config.draws));
@@ -198,8 +228,12 @@ Status Create(const LiquidLoaderPlan& plan, LiquidLoader** made) {
                  why.c_str());
   };
   auto loader = std::make_unique<LiquidLoader>();
+  const DecodeMessage decode = config.decode;
   LIQUID_RETURN_IF_ERROR(
       Loader::Create(std::move(config), Allocator(), &loader->loader));
+  if (plan.gpu != nullptr) {
+    LIQUID_RETURN_IF_ERROR(DecodeOn(*plan.gpu, decode, loader.get()));
+  }
   *made = loader.release();
   return OkStatus();
 }
@@ -237,7 +271,8 @@ Status Seek(Loader* loader, int64_t epoch, uint64_t step,
                       rest == nullptr ? nullptr : &draws);
 }
 
-Status Begin(Loader* loader, const LiquidEpoch& epoch) {
+Status Begin(LiquidLoader* of, const LiquidEpoch& epoch) {
+  Loader* const loader = of->loader.get();
   Loader::EpochStart start;
   LIQUID_RETURN_IF_ERROR(Copy("fidelity", epoch.fidelity, &start.fidelity));
   LIQUID_RETURN_IF_ERROR(Copy("borrowed", epoch.borrowed, &start.borrowed));
@@ -257,14 +292,18 @@ Status Begin(Loader* loader, const LiquidEpoch& epoch) {
   LIQUID_RETURN_IF_ERROR(
       Copy("resident of mixes", given.resident, size, &mixes.resident));
   LIQUID_RETURN_IF_ERROR(Copy("kept of mixes", given.kept, size, &mixes.kept));
-  return loader->Begin(start);
+  if (of->on_gpu != nullptr) of->on_gpu->Stop();
+  LIQUID_RETURN_IF_ERROR(loader->Begin(start));
+  return of->on_gpu == nullptr ? OkStatus() : of->on_gpu->Start();
 }
 
 // A batch, and what its pointers point to.
 class OwnedBatch : public LiquidBatch {
  public:
-  // Error: Unavailable.
-  static Status Create(Loader::Batch batch, LiquidBatch** made) {
+  // `images`, or null: of output `stored`. Error: Unavailable.
+  static Status Create(Loader::Batch batch,
+                       std::shared_ptr<const DeviceImages> images,
+                       size_t stored, LiquidBatch** made) {
     std::unique_ptr<OwnedBatch> owned(new OwnedBatch());
     const size_t count = batch.outputs.size();
     owned->values_.resize(count);
@@ -272,7 +311,14 @@ class OwnedBatch : public LiquidBatch {
     owned->offsets_.resize(count);
     owned->arrays_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      LIQUID_RETURN_IF_ERROR(owned->Add(i, std::move(batch.outputs[i])));
+      if (images != nullptr && i == stored) {
+        owned->Add(i, *images);
+      } else {
+        LIQUID_RETURN_IF_ERROR(owned->Add(i, std::move(batch.outputs[i])));
+      }
+    }
+    if (images != nullptr) {
+      owned->images_ = std::make_unique<LiquidImages>(std::move(images));
     }
     owned->borrowed_ = std::move(batch.borrowed);
     owned->skipped_ = std::move(batch.skipped);
@@ -289,11 +335,22 @@ class OwnedBatch : public LiquidBatch {
   // Whether a parent has the memory's pool, whose lock may be taken for ever.
   bool Forked() const { return getpid() != process_; }
 
+  LiquidImages* TakeImages() { return images_.release(); }
+
  private:
   OwnedBatch() : LiquidBatch() {}
 
   static LiquidNumbers Numbers(const std::vector<int64_t>& numbers) {
     return {numbers.data(), numbers.size()};
+  }
+
+  void Add(size_t i, const DeviceImages& images) {
+    shapes_[i] = images.shape();
+    LiquidArray& array = arrays_[i];
+    for (const auto& [type, dtype] : kPixels) {
+      if (type == images.type()) array.dtype = dtype;
+    }
+    array.shape = Numbers(shapes_[i]);
   }
 
   Status Add(size_t i, Output output) {
@@ -338,13 +395,26 @@ class OwnedBatch : public LiquidBatch {
   std::vector<std::vector<uint64_t>> offsets_;
   std::vector<LiquidArray> arrays_;
   std::vector<int64_t> borrowed_, skipped_;
+  std::unique_ptr<LiquidImages> images_;
 };
 
-Status Next(Loader* loader, LiquidBatch** batch) {
-  Loader::Batch next;
-  LIQUID_RETURN_IF_ERROR(loader->Next(&next));
-  if (next.end) return OkStatus();
-  return OwnedBatch::Create(std::move(next), batch);
+Status Next(LiquidLoader* loader, LiquidBatch** batch) {
+  if (loader->on_gpu == nullptr) {
+    Loader::Batch next;
+    LIQUID_RETURN_IF_ERROR(loader->loader->Next(&next));
+    if (next.end) return OkStatus();
+    return OwnedBatch::Create(std::move(next), nullptr, 0, batch);
+  }
+  DeviceBatches::Batch next;
+  LIQUID_RETURN_IF_ERROR(loader->on_gpu->Next(&next));
+  if (next.batch.end) return OkStatus();
+  return OwnedBatch::Create(std::move(next.batch), std::move(next.images),
+                            loader->on_gpu->stored(), batch);
+}
+
+void Leave(LiquidLoader* loader) {
+  if (loader->on_gpu != nullptr) loader->on_gpu->Stop();
+  loader->loader->Leave();
 }
 
 Status Stats(const Loader& loader, bool batches, LiquidBytes* json) {
@@ -394,29 +464,36 @@ int32_t liquid_direct_loader_next_epoch(LiquidLoader* loader,
 int32_t liquid_direct_loader_begin(LiquidLoader* loader,
                                    const LiquidEpoch* epoch,
                                    LiquidProblem problem) {
-  return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
-    return liquid::Begin(alone, *epoch);
+  return liquid::Alone(loader, problem, [&](liquid::Loader*) {
+    return liquid::Begin(loader, *epoch);
   });
 }
 
 int32_t liquid_direct_loader_next(LiquidLoader* loader, LiquidBatch** batch,
                                   LiquidProblem problem) {
   *batch = nullptr;
-  return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
-    return liquid::Next(alone, batch);
+  return liquid::Alone(loader, problem, [&](liquid::Loader*) {
+    return liquid::Next(loader, batch);
   });
 }
 
 int32_t liquid_direct_loader_leave(LiquidLoader* loader,
                                    LiquidProblem problem) {
-  return liquid::Alone(loader, problem, [&](liquid::Loader* alone) {
-    alone->Leave();
+  return liquid::Alone(loader, problem, [&](liquid::Loader*) {
+    liquid::Leave(loader);
     return liquid::OkStatus();
   });
 }
 
 void liquid_direct_loader_cancel(LiquidLoader* loader) {
-  if (!loader->loader->Forked()) loader->loader->Cancel();
+  if (loader->loader->Forked()) return;
+  loader->loader->Cancel();
+  if (loader->on_gpu != nullptr) loader->on_gpu->Cancel();
+}
+
+LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch) {
+  auto* const owned = static_cast<liquid::OwnedBatch*>(batch);
+  return owned->Forked() ? nullptr : owned->TakeImages();
 }
 
 void liquid_direct_batch_release(LiquidBatch* batch) {

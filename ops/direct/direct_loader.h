@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "ops/direct/direct.h"
+#include "ops/direct/direct_gpu.h"
 
 extern "C" {
 
@@ -41,6 +42,7 @@ enum LiquidDType : int32_t {
   kLiquidFloat32 = 7,
   kLiquidFloat64 = 8,
   kLiquidString = 9,
+  kLiquidRecords = 10,  // of the output "image[stored]" alone
 };
 
 // Numbers that somebody else owns.
@@ -72,6 +74,12 @@ struct LiquidOutput {
   LiquidNumbers shape;
 };
 
+// Where images are decoded.
+struct LiquidGpu {
+  int32_t number;
+  int32_t dtype;  // of the images, a LiquidDType
+};
+
 // A loader: the inputs of the three ops. `lookahead` and `parallelism` of the
 // DecodeMessage are at least 1.
 struct LiquidLoaderPlan {
@@ -81,6 +89,9 @@ struct LiquidLoaderPlan {
   uint64_t outputs_size;
   const float* mean_image;  // [height, width, channels]; 0 values for none
   int64_t mean_shape[3];
+  // With an output of kLiquidRecords, which batches then have images of; or
+  // null.
+  const LiquidGpu* gpu;
 };
 
 // Where an epoch begins.
@@ -116,7 +127,8 @@ struct LiquidEpoch {
 struct LiquidArray {
   int32_t dtype;  // a LiquidDType
   LiquidNumbers shape;
-  uint8_t* data;            // the last dimension fastest; of strings all bytes
+  uint8_t* data;            // the last dimension fastest; of strings all bytes;
+                            // of images on a GPU null
   const uint64_t* offsets;  // where each string begins, then their end; of
                             // numbers null
 };
@@ -172,7 +184,10 @@ int32_t liquid_direct_loader_leave(LiquidLoader* loader, LiquidProblem problem);
 // also a liquid_direct_loader_next that waits. Never waits itself.
 void liquid_direct_loader_cancel(LiquidLoader* loader);
 
-// Frees the arrays. Null is allowed.
+// The images of a batch on a GPU, which the caller frees; null where they are
+// not there, or were taken.
+LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch);
+// Frees the arrays, and images that were not taken. Null is allowed.
 void liquid_direct_batch_release(LiquidBatch* batch);
 
 // The counters as one JSON object: see StatsBoard::Json. `*json` is then freed.

@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
@@ -44,7 +45,7 @@ int64_t ThreadMicroseconds() {
 
 class Stream {
  public:
-  Stream() : thread_([this] { Run(); }) {}
+  explicit Stream(int device) : device(device), thread_([this] { Run(); }) {}
   ~Stream() {
     Add(nullptr);
     thread_.join();
@@ -58,6 +59,8 @@ class Stream {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return work_.empty(); });
   }
+
+  const int device;
 
  private:
   void Run() {
@@ -86,14 +89,18 @@ class Stream {
 
 // As in CUDA, a wait is for what had been recorded when it was asked for, and
 // who destroys an event need not wait for the streams that still have it.
-struct Event {
+struct Mark {
   std::mutex mutex;
   std::condition_variable changed;
-  uint64_t recorded = 0, reached = 0;
-  bool is_timed = true;
-  std::chrono::steady_clock::time_point when;  // it was reached
+  bool is_reached = false;
+  std::chrono::steady_clock::time_point when;
 };
-using SharedEvent = std::shared_ptr<Event>;
+struct Event {
+  std::mutex mutex;
+  std::shared_ptr<Mark> last;  // null: none was recorded
+  bool is_timed = true;
+  int device = 0;
+};
 
 struct Gate {
   std::mutex mutex;
@@ -103,11 +110,19 @@ struct Gate {
 
 std::mutex mutex;  // of what follows
 // Never freed: threads of TensorFlow may outlive static objects.
-auto& settings = *new std::map<std::string, int>{
-    {"capability", 90}, {"devices", 1}, {"least_priority", 0}};
+auto& settings = *new std::map<std::string, int>{{"capability", 90},
+                                                 {"devices", 1},
+                                                 {"tensorflow_devices", 1},
+                                                 {"least_priority", 0}};
 auto& counts = *new std::map<std::string, int>;
 Gate& gate = *new Gate;
-thread_local int pushed = 0;
+// Contexts, by their devices; there are no more than tests have devices.
+constexpr int kMostDevices = 8;
+struct Context {
+  int device;
+};
+Context contexts[kMostDevices] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
+thread_local std::vector<Context*> pushed;
 // There nothing may be called; nearly all of it begins with a context.
 thread_local bool is_in_callback = false;
 
@@ -145,9 +160,36 @@ void CountMore(const char* name, int64_t more) {
 
 void Count(const char* name) { CountMore(name, 1); }
 
+// The default streams, which also have numbers, are one here, of the current
+// device.
 Stream* Of(void* stream) {
-  static Stream* const usual = new Stream;
-  return stream == nullptr ? usual : static_cast<Stream*>(stream);
+  static std::map<int, Stream*>& usual = *new std::map<int, Stream*>;
+  if (reinterpret_cast<uintptr_t>(stream) > 2) {
+    return static_cast<Stream*>(stream);
+  }
+  const int device = pushed.empty() ? 0 : pushed.back()->device;
+  std::lock_guard<std::mutex> lock(mutex);
+  Stream*& found = usual[device];
+  if (found == nullptr) found = new Stream(device);
+  return found;
+}
+
+// A device's memory, by where it begins.
+struct Piece {
+  size_t size;
+  int device;
+};
+auto& pieces = *new std::map<unsigned long long, Piece>;
+
+// Whether a device may use an address: memory of others is not its own. Where
+// TensorFlow's allocator has it from is not known.
+bool IsNear(unsigned long long address, int device) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto piece = pieces.upper_bound(address);
+  if (piece == pieces.begin()) return true;
+  --piece;
+  return address - piece->first >= piece->second.size ||
+         piece->second.device == device;
 }
 
 // Memory that the device reads by itself, by where it ends.
@@ -189,18 +231,34 @@ void CopyToDevice(Stream* stream, unsigned long long to, const void* from,
 }
 
 // What has to have a current context fails without one.
-int Current() { return pushed > 0 ? kSuccess : kInvalidValue; }
+int Current() { return pushed.empty() ? kInvalidValue : kSuccess; }
+
+// Whether the stream is of the current context.
+bool IsCurrent(void* stream) {
+  return !pushed.empty() && Of(stream)->device == pushed.back()->device;
+}
 
 }  // namespace
 
-// For tests: settings ("devices", "capability", "full", what a kernel takes at
-// least: "kernel_milliseconds", how long who may waits for memory:
-// "patience_milliseconds", and results of functions: "init", "module",
-// "launch", "callback", "memory", "register", "copy", "batch"; "idle": kernels
-// find all right and decode nothing; "abort:NAME", "hang:NAME": a launch of
-// that kernel ends the process, or never ends; "fail:NAME": its result), how
-// often what was done, and the processor time of what the device does,
-// "device_microseconds".
+// Work of a consumer: copies of memory, and streams of a device.
+FAKE_API void* fake_cuda_stream(int device) { return new Stream(device); }
+FAKE_API void fake_cuda_stream_free(void* stream) {
+  delete static_cast<Stream*>(stream);
+}
+FAKE_API void fake_cuda_copy(void* stream, void* to, const void* from,
+                             size_t size) {
+  Of(stream)->Add([=] { std::memcpy(to, from, size); });
+}
+FAKE_API void fake_cuda_synchronize(void* stream) { Of(stream)->Synchronize(); }
+
+// For tests: settings ("devices", "tensorflow_devices", "capability", "full",
+// what a kernel takes at least: "kernel_milliseconds", how long who may waits
+// for memory: "patience_milliseconds", and results of functions: "init",
+// "module", "launch", "callback", "memory", "register", "copy", "batch";
+// "idle": kernels find all right and decode nothing; "abort:NAME", "hang:NAME":
+// a launch of that kernel ends the process, or never ends; "fail:NAME": its
+// result), how often what was done, and the processor time of what the device
+// does, "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -210,17 +268,19 @@ FAKE_API int fake_cuda_count(const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   return counts[name];
 }
-// Nothing more happens on the default stream until it is opened again.
-FAKE_API void fake_cuda_close_gate() {
+// Nothing more happens on a stream, or the default one, until it is opened
+// again.
+FAKE_API void fake_cuda_close_gate_of(void* stream) {
   {
     std::lock_guard<std::mutex> lock(gate.mutex);
     gate.is_closed = true;
   }
-  Of(nullptr)->Add([] {
+  Of(stream)->Add([] {
     std::unique_lock<std::mutex> lock(gate.mutex);
     gate.changed.wait(lock, [] { return !gate.is_closed; });
   });
 }
+FAKE_API void fake_cuda_close_gate() { fake_cuda_close_gate_of(nullptr); }
 FAKE_API void fake_cuda_open_gate() {
   std::lock_guard<std::mutex> lock(gate.mutex);
   gate.is_closed = false;
@@ -287,8 +347,8 @@ FAKE_API int cuDeviceGetName(char* name, int size, int) {
   std::strncpy(name, "Fake 0", static_cast<size_t>(size));
   return kSuccess;
 }
-FAKE_API int cuDevicePrimaryCtxRetain(void** context, int) {
-  *context = &counts;
+FAKE_API int cuDevicePrimaryCtxRetain(void** context, int device) {
+  *context = &contexts[device];
   return kSuccess;
 }
 FAKE_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
@@ -296,26 +356,42 @@ FAKE_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
   return Current();
 }
 FAKE_API int cuMemAlloc_v2(unsigned long long* address, size_t size) {
+  if (pushed.empty()) return kInvalidValue;
+  if (Setting("full") != 0) return kOutOfMemory;
   void* const memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  if (memory == nullptr) return kOutOfMemory;
+  std::memset(memory, 0x5A, size);
   *address = reinterpret_cast<unsigned long long>(memory);
-  return memory == nullptr ? kOutOfMemory : Current();
+  std::lock_guard<std::mutex> lock(mutex);
+  pieces[*address] = {size, pushed.back()->device};
+  ++counts["allocated"];
+  return kSuccess;
 }
 FAKE_API int cuMemFree_v2(unsigned long long address) {
+  if (pushed.empty()) return kInvalidValue;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (pieces.erase(address) == 0) return kInvalidValue;
+    ++counts["freed"];
+  }
   std::free(reinterpret_cast<void*>(address));
-  return Current();
+  return kSuccess;
 }
-FAKE_API int cuCtxPushCurrent_v2(void*) {
+FAKE_API int cuCtxPushCurrent_v2(void* context) {
   if (is_in_callback) return kNotPermitted;
-  ++pushed;
+  pushed.push_back(static_cast<Context*>(context));
   return kSuccess;
 }
 FAKE_API int cuCtxPopCurrent_v2(void** context) {
-  *context = nullptr;
-  return pushed-- > 0 ? kSuccess : kInvalidValue;
+  if (pushed.empty()) return kInvalidValue;
+  *context = pushed.back();
+  pushed.pop_back();
+  return kSuccess;
 }
 FAKE_API int cuCtxGetDevice(int* device) {
-  *device = 0;
-  return Current();
+  if (pushed.empty()) return kInvalidValue;
+  *device = pushed.back()->device;
+  return kSuccess;
 }
 FAKE_API int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   *least = Setting("least_priority");
@@ -345,7 +421,8 @@ FAKE_API int cuStreamCreateWithPriority(void** stream, unsigned flags,
                                         int priority) {
   if (flags != 1 || priority != Setting("least_priority")) return kInvalidValue;
   Count("streams");
-  *stream = new Stream;
+  if (pushed.empty()) return kInvalidValue;
+  *stream = new Stream(pushed.back()->device);
   return Current();
 }
 FAKE_API int cuStreamDestroy_v2(void* stream) {
@@ -357,53 +434,62 @@ FAKE_API int cuStreamSynchronize(void* stream) {
   Of(stream)->Synchronize();
   return Current();
 }
-FAKE_API int cuStreamGetCtx(void*, void** context) {
-  *context = &counts;
+FAKE_API int cuStreamGetCtx(void* stream, void** context) {
+  *context = &contexts[Of(stream)->device];
   return kSuccess;
 }
 FAKE_API int cuEventCreate(void** event, unsigned flags) {
-  auto made = std::make_shared<Event>();
+  if (pushed.empty()) return kInvalidValue;
+  auto* const made = new Event;
   made->is_timed = flags != 2;
-  *event = new SharedEvent(std::move(made));
-  return Current();
+  made->device = pushed.back()->device;
+  *event = made;
+  return kSuccess;
 }
 FAKE_API int cuEventDestroy_v2(void* event) {
-  delete static_cast<SharedEvent*>(event);
+  delete static_cast<Event*>(event);
   return Current();
 }
 FAKE_API int cuEventRecord(void* event, void* stream) {
-  const SharedEvent e = *static_cast<SharedEvent*>(event);
-  uint64_t number;
+  auto* const e = static_cast<Event*>(event);
+  // An event is recorded on its own device alone; any may wait for it.
+  if (Of(stream)->device != e->device) return kInvalidHandle;
+  const auto mark = std::make_shared<Mark>();
   {
     std::lock_guard<std::mutex> lock(e->mutex);
-    number = ++e->recorded;
+    e->last = mark;
   }
-  Of(stream)->Add([e, number] {
-    std::lock_guard<std::mutex> lock(e->mutex);
-    e->reached = number;
-    e->when = std::chrono::steady_clock::now();
-    e->changed.notify_all();
+  Of(stream)->Add([mark] {
+    std::lock_guard<std::mutex> lock(mark->mutex);
+    mark->is_reached = true;
+    mark->when = std::chrono::steady_clock::now();
+    mark->changed.notify_all();
   });
   return Current();
 }
 FAKE_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
-  const SharedEvent e = *static_cast<SharedEvent*>(event);
-  std::unique_lock<std::mutex> lock(e->mutex);
-  Of(stream)->Add([e, number = e->recorded] {
-    std::unique_lock<std::mutex> inner(e->mutex);
-    e->changed.wait(inner, [&] { return e->reached >= number; });
+  auto* const e = static_cast<Event*>(event);
+  std::shared_ptr<Mark> mark;
+  {
+    std::lock_guard<std::mutex> lock(e->mutex);
+    mark = e->last;
+  }
+  if (mark == nullptr) return Current();
+  Of(stream)->Add([mark] {
+    std::unique_lock<std::mutex> lock(mark->mutex);
+    mark->changed.wait(lock, [&] { return mark->is_reached; });
   });
   return Current();
 }
 FAKE_API int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
-  const SharedEvent events[] = {*static_cast<SharedEvent*>(begin),
-                                *static_cast<SharedEvent*>(end)};
   std::chrono::steady_clock::time_point when[2];
   for (int i = 0; i < 2; ++i) {
-    std::lock_guard<std::mutex> lock(events[i]->mutex);
-    if (!events[i]->is_timed) return kInvalidHandle;
-    if (events[i]->reached < events[i]->recorded) return kNotReady;
-    when[i] = events[i]->when;
+    auto* const e = static_cast<Event*>(i == 0 ? begin : end);
+    std::lock_guard<std::mutex> lock(e->mutex);
+    if (!e->is_timed || e->last == nullptr) return kInvalidHandle;
+    std::lock_guard<std::mutex> of_mark(e->last->mutex);
+    if (!e->last->is_reached) return kNotReady;
+    when[i] = e->last->when;
   }
   *milliseconds =
       std::chrono::duration<float, std::milli>(when[1] - when[0]).count();
@@ -444,6 +530,9 @@ FAKE_API int cuMemHostUnregister(void* memory) {
 FAKE_API int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from,
                                   size_t size, void* stream) {
   if (Setting("copy") != 0) return Setting("copy");
+  if (!IsCurrent(stream) || !IsNear(to, Of(stream)->device)) {
+    return kInvalidValue;
+  }
   Count("copies");
   CopyToDevice(Of(stream), to, from, size);
   return Current();
@@ -461,6 +550,11 @@ FAKE_API int cuMemcpyBatchAsync(unsigned long long* to,
   }
   for (const char* name : {"batch", "copy"}) {
     if (Setting(name) != 0) return Setting(name);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!IsCurrent(stream) || !IsNear(to[i], Of(stream)->device)) {
+      return kInvalidValue;
+    }
   }
   Count("copies");
   Count("batches");
@@ -540,8 +634,14 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
   const uint32_t count = *static_cast<uint32_t*>(arguments[2]);
   if (grid_x < 1 || grid_x > count ||
       grid_y * grid_z * block_y * block_z != 1 || shared > 48 * 1024 ||
-      extra != nullptr) {
+      extra != nullptr || !IsCurrent(stream)) {
     return kInvalidValue;
+  }
+  for (int i : {0, 1, 3, 4, 5}) {
+    if (!IsNear(reinterpret_cast<unsigned long long>(address(i)),
+                Of(stream)->device)) {
+      return kInvalidValue;
+    }
   }
   // What plans and checks is beside what is counted.
   const bool is_beside = name == "liquid_l3_plan" || name == "liquid_l3_check";

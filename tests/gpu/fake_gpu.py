@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Iterator
 
 import built
+import numpy as np
 import tensorflow as tf
 
 
@@ -21,6 +22,10 @@ class Driver:
     # Where the op library carries its kernels as source. A real one crashes beside the
     # fake driver.
     ctypes.CDLL(built.find("tests/ops/gpu/fake_nvrtc.so"))
+
+  def set(self, name: str, value: int) -> None:
+    """Has the process's devices be so; see fake_driver.cc."""
+    self._library.fake_cuda_set(name.encode(), value)
 
   def count(self, name: str) -> int:
     """How often what was done: "streams", "pinned", "launches", "decoded"…"""
@@ -36,18 +41,43 @@ class Driver:
       self._library.fake_cuda_set(name.encode(), usual)
 
   @contextlib.contextmanager
-  def busy(self) -> Iterator[None]:
-    """TensorFlow's stream gets no further meanwhile."""
-    self._library.fake_cuda_close_gate()
+  def busy(self, stream: int = 0) -> Iterator[None]:
+    """A stream, by default TensorFlow's, gets no further meanwhile."""
+    self._library.fake_cuda_close_gate_of(ctypes.c_void_p(stream))
     try:
       yield
     finally:
       self._library.fake_cuda_open_gate()
 
+  def stream(self, device: int = 0) -> int:
+    """A stream of who takes arrays; it stays for the rest of the process."""
+    self._library.fake_cuda_stream.restype = ctypes.c_void_p
+    return self._library.fake_cuda_stream(device)
 
-def install() -> Driver:
-  """Gives TensorFlow the device; before anything else makes it look for devices."""
+  def copy(self, stream: int, to: np.ndarray, address: int) -> None:
+    """Copies device memory to the host, once the stream has come so far."""
+    self._library.fake_cuda_copy(
+      ctypes.c_void_p(stream),
+      ctypes.c_void_p(to.ctypes.data),
+      ctypes.c_void_p(address),
+      ctypes.c_size_t(to.nbytes),
+    )
+
+  def synchronize(self, stream: int) -> None:
+    """Waits until the stream has done all."""
+    self._library.fake_cuda_synchronize(ctypes.c_void_p(stream))
+
+
+def install(devices: int = 1) -> Driver:
+  """Gives TensorFlow the device; before anything else makes it look for devices.
+
+  Args:
+    devices: as which it shows, to the driver's users too. TensorFlow's are all the
+      driver's first one.
+  """
   driver = Driver()
+  driver.set("devices", devices)
+  driver.set("tensorflow_devices", devices)
   tf.load_library(built.find("tests/gpu/fake_gpu_device.so"))
-  assert len(tf.config.list_logical_devices("GPU")) == 1
+  assert len(tf.config.list_logical_devices("GPU")) == devices
   return driver

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "tensorflow/core/common_runtime/device_factory.h"
@@ -115,16 +116,20 @@ class FakeDevice : public LocalDevice {
 class FakeFactory : public DeviceFactory {
  public:
   absl::Status ListPhysicalDevices(std::vector<std::string>* devices) override {
-    devices->push_back("/physical_device:GPU:0");
+    for (int i = 0; i < Setting("tensorflow_devices"); ++i) {
+      devices->push_back("/physical_device:GPU:" + std::to_string(i));
+    }
     return absl::OkStatus();
   }
   absl::Status CreateDevices(
       const SessionOptions& options, const std::string& prefix,
       std::vector<std::unique_ptr<Device>>* devices) override {
-    devices->push_back(std::make_unique<FakeDevice>(
-        options, Device::BuildDeviceAttributes(prefix + "/device:GPU:0", "GPU",
-                                               Bytes(kLargestTensor),
-                                               DeviceLocality(), "fake")));
+    for (int i = 0; i < Setting("tensorflow_devices"); ++i) {
+      devices->push_back(std::make_unique<FakeDevice>(
+          options, Device::BuildDeviceAttributes(
+                       prefix + "/device:GPU:" + std::to_string(i), "GPU",
+                       Bytes(kLargestTensor), DeviceLocality(), "fake")));
+    }
     return absl::OkStatus();
   }
 };

@@ -5,7 +5,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from liquid_tf._native import ops
+from liquid_tf._native import direct_gpu
 
 
 def _opens() -> bool:
@@ -19,22 +19,22 @@ def _opens() -> bool:
 class NvrtcTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    ops.offer_nvrtc.cache_clear()
-    self.addCleanup(ops.offer_nvrtc.cache_clear)
+    direct_gpu.offer_nvrtc.cache_clear()
+    self.addCleanup(direct_gpu.offer_nvrtc.cache_clear)
 
   def test_it_is_opened_for_source_only(self):
     if _opens():
       self.skipTest("the system has one")
-    with mock.patch.object(ops, "_has_kernel_source", return_value=False):
-      ops.offer_nvrtc()
+    with mock.patch.object(direct_gpu, "_has_kernel_source", return_value=False):
+      direct_gpu.offer_nvrtc()
     self.assertFalse(_opens())
-    ops.offer_nvrtc.cache_clear()
-    with mock.patch.object(ops, "_has_kernel_source", return_value=True):
-      ops.offer_nvrtc()
+    direct_gpu.offer_nvrtc.cache_clear()
+    with mock.patch.object(direct_gpu, "_has_kernel_source", return_value=True):
+      direct_gpu.offer_nvrtc()
     self.assertTrue(_opens())
 
   def test_the_library_knows_what_it_carries(self):
-    self.assertIsInstance(ops._has_kernel_source(), bool)
+    self.assertIsInstance(direct_gpu._has_kernel_source(), bool)
 
 
 if __name__ == "__main__":

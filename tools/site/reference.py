@@ -34,6 +34,7 @@ RESULTS = {
   ),
   "views": ("_view.view.View", "_view.mixture.Mixture"),
   "training": (
+    "_loader.device_array.DeviceArray",
     "_loader.loader.Loader",
     "_loader.ragged.RaggedArray",
     "_pipeline.stats.Stats",

@@ -48,7 +48,7 @@ Status CopyRaw(const Ways& ways, uint8_t* from, BenchTimes* times) {
       [&] { return device.CopyIn(to, from, count * one); }, times));
   const Status status = CheckBenchPixels(device, photographs, count,
                                          BenchOut::kU8, false, to, "a copy");
-  device.more().free(to);
+  device.driver().free(to);
   return status;
 }
 

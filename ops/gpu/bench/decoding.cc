@@ -149,7 +149,7 @@ Status BenchBatch::Make(const BenchDevice& device,
                                     device.stream()),
                  "to clear memory"));
   LIQUID_RETURN_IF_ERROR(device.Synchronize());
-  for (const CuAddress address : {images, runs}) device.more().free(address);
+  for (const CuAddress address : {images, runs}) device.driver().free(address);
   *batch = std::move(made);
   return OkStatus();
 }
@@ -157,7 +157,7 @@ Status BenchBatch::Make(const BenchDevice& device,
 BenchBatch::~BenchBatch() {
   for (const CuAddress address :
        {output_, tasks_, bytes_, pixels_, results_, findings_}) {
-    if (address != 0) device_.more().free(address);
+    if (address != 0) device_.driver().free(address);
   }
 }
 

@@ -258,7 +258,7 @@ Status BenchDelayStep(const BenchContext& context) {
         Measure(context, "arithmetic", format, *arithmetic, scene));
     LIQUID_RETURN_IF_ERROR(
         Measure(context, "memory", format, *memories, scene));
-    device->more().free(there);
+    device->driver().free(there);
     device->driver().host_free(pinned);
   }
   return OkStatus();

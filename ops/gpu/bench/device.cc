@@ -50,10 +50,11 @@ Status BenchDevice::Open(const BenchOptions& options,
   LIQUID_RETURN_IF_ERROR(FindFunctions(library, "libcuda.so.1", functions,
                                        sizeof(functions) / sizeof(functions[0]),
                                        "install a driver of CUDA 12 or later"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(*driver,
+                                    driver->device_get(&opened->number_, 0),
+                                    "to find the first GPU"));
   LIQUID_RETURN_IF_ERROR(CudaStatus(
-      *driver, more.device_get(&opened->number_, 0), "to find the first GPU"));
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      *driver, more.context_retain(&opened->context_, opened->number_),
+      *driver, driver->context_retain(&opened->context_, opened->number_),
       "to make a context"));
   LIQUID_RETURN_IF_ERROR(CudaStatus(*driver,
                                     driver->context_push(opened->context_),
@@ -76,7 +77,7 @@ Status BenchDevice::Open(const BenchOptions& options,
 }
 
 Status BenchDevice::Allocate(size_t size, CuAddress* memory) const {
-  return CudaStatus(driver_, more_.allocate(memory, size),
+  return CudaStatus(driver_, driver_.allocate(memory, size),
                     "to take memory of the GPU");
 }
 

@@ -16,19 +16,15 @@
 namespace liquid {
 
 // What is used of the driver here, and nowhere else in the library.
-#define LIQUID_BENCH_FUNCTIONS(X)                                       \
-  X(device_get, "cuDeviceGet", (CuDevice*, int number))                 \
-  X(device_name, "cuDeviceGetName", (char* name, int size, CuDevice))   \
-  X(context_retain, "cuDevicePrimaryCtxRetain", (CuContext*, CuDevice)) \
-  X(memory_info, "cuMemGetInfo_v2", (size_t * free, size_t * total))    \
-  X(allocate, "cuMemAlloc_v2", (CuAddress*, size_t size))               \
-  X(free, "cuMemFree_v2", (CuAddress))                                  \
-  X(copy, "cuMemcpyDtoDAsync_v2",                                       \
-    (CuAddress to, CuAddress from, size_t size, CuStream))              \
-  X(fill, "cuMemsetD8Async",                                            \
-    (CuAddress, unsigned char value, size_t size, CuStream))            \
-  X(host_register, "cuMemHostRegister_v2",                              \
-    (void*, size_t size, unsigned flags))                               \
+#define LIQUID_BENCH_FUNCTIONS(X)                                     \
+  X(device_name, "cuDeviceGetName", (char* name, int size, CuDevice)) \
+  X(memory_info, "cuMemGetInfo_v2", (size_t * free, size_t * total))  \
+  X(copy, "cuMemcpyDtoDAsync_v2",                                     \
+    (CuAddress to, CuAddress from, size_t size, CuStream))            \
+  X(fill, "cuMemsetD8Async",                                          \
+    (CuAddress, unsigned char value, size_t size, CuStream))          \
+  X(host_register, "cuMemHostRegister_v2",                            \
+    (void*, size_t size, unsigned flags))                             \
   X(host_unregister, "cuMemHostUnregister", (void*))
 
 struct BenchDriver {

@@ -89,8 +89,8 @@ Status MeasureCopy(const BenchContext& context, const BenchDevice& device,
   *rate = BenchRate(2 * size, times.median);
   context.found(
       Row().Add("what", "copy in the GPU's memory").Add("gb_per_s", *rate));
-  device.more().free(from);
-  device.more().free(to);
+  device.driver().free(from);
+  device.driver().free(to);
   return OkStatus();
 }
 

@@ -86,8 +86,8 @@ Status BenchLanes::Make(const BenchDevice& device,
 BenchLanes::~BenchLanes() {
   for (const auto& slot : slots_) {
     (void)Wait(*slot);
-    device_.more().free(slot->memory.staging);
-    device_.more().free(slot->memory.pixels);
+    device_.driver().free(slot->memory.staging);
+    device_.driver().free(slot->memory.pixels);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -73,6 +74,38 @@ Status CudaStatus(const CudaDriver& driver, CuResult result, const char* what) {
                 std::string("l3 on a GPU: ") + what + ": " +
                     (name == nullptr ? std::to_string(result) : name) +
                     (text == nullptr ? "" : std::string(", ") + text));
+}
+
+Status CheckCudaDevice(const CudaDriver& driver, int number) {
+  int count = 0;
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver, driver.device_count(&count), "to count the GPUs"));
+  if (number >= 0 && number < count) return OkStatus();
+  return InvalidArgument("l3 on a GPU: there is no GPU " +
+                         std::to_string(number) + ": CUDA finds " +
+                         std::to_string(count) +
+                         ", numbered from 0, and CUDA_VISIBLE_DEVICES may "
+                         "hide others");
+}
+
+Status FindPrimaryContext(const CudaDriver& driver, int number,
+                          CuContext* context) {
+  static std::mutex mutex;
+  static auto* const contexts = new std::map<int, CuContext>;
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto found = contexts->find(number);
+  if (found != contexts->end()) {
+    *context = found->second;
+    return OkStatus();
+  }
+  LIQUID_RETURN_IF_ERROR(CheckCudaDevice(driver, number));
+  CuDevice device = 0;
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(driver, driver.device_get(&device, number), "to find a GPU"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver, driver.context_retain(context, device), "to make a context"));
+  contexts->emplace(number, *context);
+  return OkStatus();
 }
 
 Status LoadCudaDriver(const CudaDriver** driver) {

@@ -39,8 +39,10 @@ constexpr unsigned kCuHostMemoryPortable = 1;
   X(error_name, "cuGetErrorName", (CuResult, const char** name))            \
   X(error_string, "cuGetErrorString", (CuResult, const char** text))        \
   X(device_count, "cuDeviceGetCount", (int* count))                         \
+  X(device_get, "cuDeviceGet", (CuDevice*, int number))                     \
   X(device_attribute, "cuDeviceGetAttribute",                               \
     (int* value, int attribute, CuDevice))                                  \
+  X(context_retain, "cuDevicePrimaryCtxRetain", (CuContext*, CuDevice))     \
   X(context_push, "cuCtxPushCurrent_v2", (CuContext))                       \
   X(context_pop, "cuCtxPopCurrent_v2", (CuContext*))                        \
   X(context_device, "cuCtxGetDevice", (CuDevice*))                          \
@@ -62,6 +64,8 @@ constexpr unsigned kCuHostMemoryPortable = 1;
   X(event_record, "cuEventRecord", (CuEvent, CuStream))                     \
   X(event_milliseconds, "cuEventElapsedTime",                               \
     (float* milliseconds, CuEvent begin, CuEvent end))                      \
+  X(allocate, "cuMemAlloc_v2", (CuAddress*, size_t size))                   \
+  X(free, "cuMemFree_v2", (CuAddress))                                      \
   X(host_allocate, "cuMemHostAlloc", (void**, size_t size, unsigned flags)) \
   X(host_free, "cuMemFreeHost", (void*))                                    \
   X(host_register, "cuMemHostRegister_v2",                                  \
@@ -103,6 +107,15 @@ struct CudaDriver {
 // freed. Thread-safe. Errors: NotFound where there is no driver or no device,
 // Unimplemented where the driver lacks a function. A failure is not remembered.
 Status LoadCudaDriver(const CudaDriver** driver);
+
+// Whether there is a GPU `number`; InvalidArgument if not.
+Status CheckCudaDevice(const CudaDriver& driver, int number);
+
+// Finds the primary context of GPU `number`, which all of the process's
+// libraries share; it stays as long as the process. Thread-safe. Errors:
+// those of CheckCudaDevice and of the driver.
+Status FindPrimaryContext(const CudaDriver& driver, int number,
+                          CuContext* context);
 
 // OK, or what the driver says of a result, behind `what` was tried:
 // ResourceExhausted where memory ran out, else Internal.

@@ -141,6 +141,20 @@ Status L3Lane::WaitFor(CuStream stream) {
                     "to wait for the memory");
 }
 
+Status L3Lane::HaveWait(CuStream stream) const {
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(driver_, driver_.stream_wait(stream, decoded_, 0),
+                    "to have a stream wait for a batch");
+}
+
+Status L3Lane::Synchronize() const {
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  return CudaStatus(driver_, driver_.stream_synchronize(stream_),
+                    "to wait for the GPU");
+}
+
 Status L3Lane::Mark(CuEvent event) {
   return CudaStatus(driver_, driver_.event_record(event, stream_),
                     "to mark a place in a stream");

@@ -80,6 +80,11 @@ class L3Lane {
   // may still use its memory. Called again, it waits for each of them.
   Status WaitFor(CuStream stream);
 
+  // What is given to `stream` from now on waits for the batch that is done.
+  Status HaveWait(CuStream stream) const;
+  // Waits for all that the lane was given, and waits for.
+  Status Synchronize() const;
+
   // Lays out a batch and starts it: copies to the device, the batch's launches,
   // one copy back. `types` are what L3KernelName takes. With a `recipe`, which
   // may be null, the batch was planned for its chunks: each is decoded into

@@ -245,7 +245,10 @@ class ArgumentsTest(tf.test.TestCase):
       ({"features": []}, "must be one or more"),
       ({"transforms": "crop"}, "transforms: 'c' must be a step of a dataset"),
       ({"decode": "gpu"}, r'decode \("gpu"\) must be "cpu" here'),
-      ({"decode": "none"}, r'must be "cpu" or "gpu"; give features=\["bytes", …\]'),
+      (
+        {"decode": "none"},
+        r'must be "cpu" or "gpu", or .*; give features=\["bytes", …\]',
+      ),
       ({"on_error": "ignore"}, r'on_error \("ignore"\) must be "raise" or "skip"'),
       ({"shard": (2, 2)}, r"shard \(\(2, 2\)\) must be \(index, count\)"),
       ({"shard_policy": "x"}, "shard_policy .*must be one of pad, drop, uneven"),

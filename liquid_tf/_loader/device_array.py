@@ -1,0 +1,90 @@
+"""Images of a batch in a GPU's memory."""
+
+import math
+from typing import Any
+
+from liquid_tf._native import direct_gpu
+from liquid_tf._native.direct_gpu import Images
+
+
+class DeviceArray:
+  """Images of a batch in a GPU's memory, complete, for any library that takes DLPack.
+
+  `torch.from_dlpack(array)` and `jax.dlpack.from_dlpack(array)` take them without a
+  copy. Their memory is used for another batch once this array and all that libraries
+  made of it are gone, and not before what was given until then to the streams on which
+  they were taken has ended. So work on the stream on which you took them, or keep them
+  until what another stream does with them is complete.
+
+  Attributes:
+    shape: (n, height, width, channels), or with `ChannelsFirst` (n, channels, height,
+      width).
+    dtype: NumPy's name of it, or "bfloat16".
+    device: number of the GPU, as CUDA numbers those that it shows the process.
+  """
+
+  def __init__(self, images: Images, shape: tuple[int, ...], dtype: str, device: int):
+    self._images = images
+    self.shape, self.dtype, self.device = shape, dtype, device
+
+  def __len__(self) -> int:
+    return self.shape[0]
+
+  def __repr__(self) -> str:
+    return f"<DeviceArray: {self.dtype}{list(self.shape)} on GPU {self.device}>"
+
+  @property
+  def ndim(self) -> int:
+    """How many dimensions it has."""
+    return len(self.shape)
+
+  @property
+  def size(self) -> int:
+    """How many elements it has."""
+    return math.prod(self.shape)
+
+  def __dlpack_device__(self) -> tuple[int, int]:
+    """The kind of device, CUDA, and its number."""
+    return direct_gpu.CUDA, self.device
+
+  def __dlpack__(
+    self,
+    *,
+    stream: int | None = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+  ) -> Any:
+    """Hands the images over; `from_dlpack` of a library calls it.
+
+    Args:
+      stream: on which they are used: the address of a CUDA stream, 1 or None for the
+        legacy default stream, 2 for the one of each thread. It must be there as long as
+        what is made of them. -1, to synchronise nothing, is refused, since it says not
+        when their memory is free.
+      max_version: any; what is given is of a version before 1.0, which all take.
+      dl_device: where they are wanted, which must be where they are.
+      copy: must not be True.
+
+    Returns:
+      A capsule "dltensor".
+
+    Raises:
+      BufferError: an argument asks for what cannot be.
+    """
+    del max_version
+    if stream is None:
+      stream = 1
+    if stream <= 0:
+      raise BufferError(
+        f"stream ({stream}) must be None, 1, 2 or the address of a stream: the memory "
+        "of the images is used again once that has come so far"
+      )
+    if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+      raise BufferError(
+        f"dl_device {tuple(dl_device)} must be {self.__dlpack_device__()}, where the "
+        "images are"
+      )
+    if copy:
+      raise BufferError("copy (True) must be False or None: the images are not copied")
+    return self._images.capsule(stream)

@@ -1,0 +1,100 @@
+#include "ops/direct/direct_gpu.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/direct/images.h"
+#include "ops/direct/problem.h"
+#include "ops/engine/batch_pipeline.h"
+#include "ops/gpu/driver/cuda_driver.h"
+#include "ops/gpu/driver/l3_module.h"
+#include "ops/image/finish.h"
+
+namespace liquid {
+namespace {
+
+LiquidTensorType TypeOf(PixelType type) {
+  const auto bits = static_cast<uint8_t>(8 * BytesOf(type));
+  switch (type) {
+    case PixelType::kUint8:
+    case PixelType::kUint16:
+      return {kLiquidUnsigned, bits, 1};
+    case PixelType::kBfloat16:
+      return {kLiquidBfloat, bits, 1};
+    case PixelType::kFloat16:
+    case PixelType::kFloat32:
+      break;
+  }
+  return {kLiquidFloat, bits, 1};
+}
+
+// What a tensor keeps.
+struct Lent {
+  LiquidManagedTensor tensor = {};
+  std::vector<int64_t> shape;
+  LiquidImages held;
+  CuStream stream;
+};
+
+void Free(LiquidManagedTensor* tensor) {
+  std::unique_ptr<Lent> lent(static_cast<Lent*>(tensor->owner));
+  if (lent->held.Forked()) {
+    (void)lent.release();
+    return;
+  }
+  lent->held.images->Leave(lent->stream);
+}
+
+Status Lend(const LiquidImages& held, uint64_t stream,
+            LiquidManagedTensor** made) {
+  if (held.Forked()) return BatchPipeline::ForkedError();
+  const DeviceImages& images = *held.images;
+  // 0 is none of DLPack's.
+  if (stream == 0) {
+    return InvalidArgument("stream (0) must be 1, 2 or the address of one");
+  }
+  const auto on = reinterpret_cast<CuStream>(stream);
+  LIQUID_RETURN_IF_ERROR(images.Give(on));
+  auto lent = std::unique_ptr<Lent>(new Lent{{}, images.shape(), held, on});
+  LiquidManagedTensor& tensor = lent->tensor;
+  tensor.tensor.data = reinterpret_cast<void*>(images.address());
+  tensor.tensor.device = {kLiquidCuda, images.device()};
+  tensor.tensor.dimensions = static_cast<int32_t>(lent->shape.size());
+  tensor.tensor.type = TypeOf(images.type());
+  tensor.tensor.shape = lent->shape.data();
+  tensor.owner = lent.get();
+  tensor.deleter = Free;
+  *made = &lent.release()->tensor;
+  return OkStatus();
+}
+
+Status CheckGpu(int32_t number) {
+  const CudaDriver* driver = nullptr;
+  LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&driver));
+  return CheckCudaDevice(*driver, number);
+}
+
+}  // namespace
+}  // namespace liquid
+
+int32_t liquid_direct_gpu_check(int32_t number, LiquidProblem problem) {
+  return static_cast<int32_t>(
+      liquid::Guarded(problem, [&] { return liquid::CheckGpu(number); }));
+}
+
+bool liquid_direct_gpu_compiles() { return liquid::L3DeviceModule().is_source; }
+
+int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
+                                    LiquidManagedTensor** tensor,
+                                    LiquidProblem problem) {
+  *tensor = nullptr;
+  return static_cast<int32_t>(liquid::Guarded(
+      problem, [&] { return liquid::Lend(*images, stream, tensor); }));
+}
+
+void liquid_direct_images_free(LiquidImages* images) {
+  if (images == nullptr || images->Forked()) return;
+  delete images;
+}

@@ -1,0 +1,69 @@
+// Images of a batch in a GPU's memory, handed over by DLPack.
+//
+// As in direct_loader.h: all functions may be called by any thread, and in a
+// child that was forked they are an error, or do nothing.
+#ifndef LIQUID_OPS_DIRECT_DIRECT_GPU_H_
+#define LIQUID_OPS_DIRECT_DIRECT_GPU_H_
+
+#include <cstdint>
+
+#include "ops/direct/direct.h"
+
+extern "C" {
+
+// A tensor as DLPack lays it out before version 1.0.
+struct LiquidTensorDevice {
+  int32_t type;  // kLiquidCuda
+  int32_t number;
+};
+struct LiquidTensorType {
+  uint8_t code;  // a LiquidTensorCode
+  uint8_t bits;
+  uint16_t lanes;  // 1
+};
+struct LiquidTensor {
+  void* data;  // aligned to 256 bytes
+  LiquidTensorDevice device;
+  int32_t dimensions;
+  LiquidTensorType type;
+  int64_t* shape;
+  int64_t* strides;  // null: the last dimension fastest, without gaps
+  uint64_t offset;   // 0
+};
+struct LiquidManagedTensor {
+  LiquidTensor tensor;
+  void* owner;
+  // Frees it; called once, by any thread.
+  void (*deleter)(LiquidManagedTensor*);
+};
+constexpr int32_t kLiquidCuda = 2;
+enum LiquidTensorCode : uint8_t {
+  kLiquidUnsigned = 1,
+  kLiquidFloat = 2,
+  kLiquidBfloat = 4,
+};
+
+// The images of a batch. Their memory is used again when these and all tensors
+// of them are freed, and what was given by then to the tensors' streams is
+// over.
+struct LiquidImages;
+
+// Whether GPU `number` is there: a LiquidStatus.
+int32_t liquid_direct_gpu_check(int32_t number, LiquidProblem problem);
+
+// Whether the engine's kernels are still to be compiled, by an NVRTC.
+bool liquid_direct_gpu_compiles();
+
+// Makes a tensor of images for who works on `stream`, a CUstream of that GPU's
+// primary context, or 1 or 2, the two default ones. What is given to it from
+// now on finds the images complete, and the stream must be there when the
+// tensor is freed.
+int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
+                                    LiquidManagedTensor** tensor,
+                                    LiquidProblem problem);
+// Null is allowed.
+void liquid_direct_images_free(LiquidImages* images);
+
+}  // extern "C"
+
+#endif  // LIQUID_OPS_DIRECT_DIRECT_GPU_H_

@@ -1,0 +1,266 @@
+#include "ops/gpu/loader/device_batches.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "ops/core/condition.h"
+#include "ops/gpu/driver/l3_functions.h"
+#include "ops/gpu/driver/record_memory.h"
+#include "ops/image/recipe_text.h"
+
+namespace liquid {
+namespace {
+
+// What is copied by the host, by so many threads at most: the bus is as fast.
+constexpr int64_t kMostParts = 8;
+// Work that is not worth a thread.
+constexpr int64_t kFewCycles = 1 << 20;
+
+Status FindFeature(const DecodeMessage& message, const char* name, size_t* at) {
+  const auto& features = message.features;
+  const auto found = std::find(features.begin(), features.end(), name);
+  if (found == features.end()) {
+    return InvalidArgument(std::string("features must have \"") + name +
+                           "\" for images on a GPU");
+  }
+  *at = static_cast<size_t>(found - features.begin());
+  return OkStatus();
+}
+
+Status ReadSteps(const DecodeMessage& message, PixelType type,
+                 DeviceSteps* steps) {
+  RecipeText text;
+  LIQUID_RETURN_IF_ERROR(ParseRecipe(message.recipe, &text));
+  steps->recipe = std::move(text.recipe);
+  steps->type = type;
+  if (!text.mean.empty()) steps->mean = std::move(text.mean);
+  if (!text.std.empty()) steps->std = std::move(text.std);
+  steps->planar = text.channels_first;
+  steps->limits.max_pixels = static_cast<uint64_t>(message.max_pixels);
+  return OkStatus();
+}
+
+// As the engine says that memory is short; what a limit refuses is another
+// error.
+Status OfMemory(const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  return Status(StatusCode::kUnavailable, status.message());
+}
+
+}  // namespace
+
+Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
+                             int device, PixelType type,
+                             std::function<void(const std::string&)> warn,
+                             std::unique_ptr<DeviceBatches>* made) {
+  std::unique_ptr<DeviceBatches> batches(new DeviceBatches());
+  batches->loader_ = loader;
+  LIQUID_RETURN_IF_ERROR(
+      FindFeature(message, "image[stored]", &batches->stored_));
+  LIQUID_RETURN_IF_ERROR(FindFeature(message, "id", &batches->id_));
+  LIQUID_RETURN_IF_ERROR(ReadSteps(message, type, &batches->steps_));
+  DevicePlace& place = batches->place_;
+  place.number = device;
+  LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&place.driver));
+  LIQUID_RETURN_IF_ERROR(
+      FindPrimaryContext(*place.driver, device, &place.context));
+  {
+    // Whether it takes the kernels is said now, and not at the first batch.
+    const CudaScope scope(*place.driver, place.context);
+    LIQUID_RETURN_IF_ERROR(scope.status());
+    CuFunction function = nullptr;
+    LIQUID_RETURN_IF_ERROR(
+        FindL3Function(*place.driver, place.context,
+                       L3KernelName(L3TaskKind::kV2, "u8_u8"), &function));
+  }
+  batches->parts_ = std::min<int64_t>(message.parallelism, kMostParts);
+  LIQUID_RETURN_IF_ERROR(Threads::Create(batches->parts_, &batches->threads_));
+  RegisterRecords(*place.driver, place.context, std::move(warn));
+  *made = std::move(batches);
+  return OkStatus();
+}
+
+Status DeviceBatches::Start() {
+  {
+    std::lock_guard<std::mutex> lock(bell_->mu);
+    cancelled_ = false;
+  }
+  return StartThread([this] { Produce(); }, &producer_);
+}
+
+void DeviceBatches::Cancel() {
+  std::lock_guard<std::mutex> lock(bell_->mu);
+  cancelled_ = true;
+  bell_->changed.NotifyAll();
+}
+
+void DeviceBatches::Stop() {
+  if (!producer_.joinable()) return;
+  Cancel();
+  loader_->Cancel();
+  producer_.join();
+  std::unique_lock<std::mutex> lock(bell_->mu);
+  bell_->changed.Wait(lock, [this] {
+    return std::all_of(ahead_.begin(), ahead_.end(),
+                       [](const auto& work) { return work->is_done; });
+  });
+  std::deque<std::shared_ptr<Work>> left;
+  left.swap(ahead_);
+  lock.unlock();
+  for (const auto& work : left) {
+    if (work->slot != nullptr) slots_.Return(work->slot.get());
+  }
+}
+
+void DeviceBatches::Produce() {
+  while (true) {
+    {
+      std::unique_lock<std::mutex> lock(bell_->mu);
+      bell_->changed.Wait(
+          lock, [this] { return cancelled_ || ahead_.size() < kAhead; });
+      if (cancelled_) return;
+    }
+    const auto work = std::make_shared<Work>();
+    work->status = Begin(work);
+    std::lock_guard<std::mutex> lock(bell_->mu);
+    ahead_.push_back(work);
+    if (work->is_last()) work->is_done = true;
+    bell_->changed.NotifyAll();
+    if (work->is_last()) return;
+  }
+}
+
+Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
+  Loader::Batch& batch = work->batch.batch;
+  LIQUID_RETURN_IF_ERROR(loader_->Next(&batch));
+  if (batch.end) return OkStatus();
+  work->records = std::move(batch.outputs[stored_].records);
+  work->plans = std::move(batch.outputs[stored_].plans);
+  DeviceBatch& planned = work->planned;
+  AddRecords(work->records, work->plans, &planned);
+  const auto* const ids = batch.outputs[id_].numbers.as<int64_t>();
+  for (size_t i = 0; i < planned.files.size(); ++i) {
+    planned.files[i].sample = ids[i];
+  }
+  LIQUID_RETURN_IF_ERROR(PlanDeviceBatch(steps_, &planned));
+  const L3LaneLayout layout(planned.tasks, planned.files, planned.recipe());
+  work->crossing = layout.size;
+  size_t pixels = BytesOf(steps_.type);
+  for (const int64_t side : planned.shape) pixels *= static_cast<size_t>(side);
+  LIQUID_RETURN_IF_ERROR(TakeSlot(layout.device_size, pixels, work.get()));
+  // It stays until it is done, and must not end on the driver's thread.
+  const auto done = [bell = bell_, raw = work.get()](CuResult result) {
+    std::lock_guard<std::mutex> lock(bell->mu);
+    raw->result = result;
+    raw->is_done = true;
+    bell->changed.NotifyAll();
+  };
+  const auto parallel = [this](
+                            int64_t count, int64_t cycles,
+                            const std::function<void(int64_t, int64_t)>& part) {
+    Parallel(count, cycles, part);
+  };
+  const Status started = StartDeviceBatch(
+      planned, layout, parallel, work->on().memory(), work->on().lane(), done);
+  if (started.ok()) return OkStatus();
+  slots_.Return(work->slot.get());
+  work->slot = nullptr;
+  return OfMemory(started);
+}
+
+Status DeviceBatches::TakeSlot(size_t staging, size_t pixels, Work* work) {
+  while (true) {
+    uint64_t given_back = 0;
+    {
+      std::lock_guard<std::mutex> lock(bell_->mu);
+      given_back = bell_->given_back;
+    }
+    const Status taken = slots_.Take(
+        [this] { return std::make_unique<DeviceSlot>(place_, bell_); },
+        [=](bool /*may_wait*/, L3Slot* slot) {
+          return static_cast<DeviceSlot*>(slot)->Fit(staging, pixels);
+        },
+        &work->slot);
+    if (taken.code() != StatusCode::kResourceExhausted) return taken;
+    // Whoever has a batch, or gets one, may give its memory back; but not who
+    // waits for this one.
+    std::unique_lock<std::mutex> lock(bell_->mu);
+    bell_->changed.Wait(lock, [&] {
+      return cancelled_ || bell_->given_back != given_back ||
+             (waits_ && ahead_.empty());
+    });
+    if (cancelled_) return Status(StatusCode::kCancelled, "cancelled");
+    if (bell_->given_back == given_back) return OfMemory(taken);
+  }
+}
+
+void DeviceBatches::Parallel(
+    int64_t count, int64_t cycles,
+    const std::function<void(int64_t, int64_t)>& part) {
+  const int64_t parts = std::min(count, parts_);
+  if (parts < 2 || count * cycles < kFewCycles) return part(0, count);
+  std::mutex mu;
+  Condition changed;
+  int64_t left = parts;
+  for (int64_t i = 0; i < parts; ++i) {
+    threads_->Run([&, i] {
+      part(i * count / parts, (i + 1) * count / parts);
+      std::lock_guard<std::mutex> lock(mu);
+      --left;
+      changed.NotifyAll();
+    });
+  }
+  std::unique_lock<std::mutex> lock(mu);
+  changed.Wait(lock, [&] { return left == 0; });
+}
+
+Status DeviceBatches::Next(Batch* batch) {
+  // Says that there is no epoch.
+  if (!producer_.joinable()) return loader_->Next(&batch->batch);
+  std::shared_ptr<Work> work;
+  {
+    std::unique_lock<std::mutex> lock(bell_->mu);
+    waits_ = true;
+    bell_->changed.NotifyAll();
+    bell_->changed.Wait(lock, [this] {
+      return cancelled_ || (!ahead_.empty() && ahead_.front()->is_done);
+    });
+    waits_ = false;
+    if (cancelled_) return Status(StatusCode::kCancelled, "cancelled");
+    work = ahead_.front();
+    // The end and an error stay.
+    if (work->is_last()) {
+      batch->batch.end = true;
+      return work->status;
+    }
+  }
+  const Status ended = End(work.get());
+  std::lock_guard<std::mutex> lock(bell_->mu);
+  if (ended.ok()) {
+    *batch = std::move(work->batch);
+    ahead_.pop_front();
+    bell_->changed.NotifyAll();
+  } else {
+    work->status = ended;
+  }
+  return ended;
+}
+
+Status DeviceBatches::End(Work* work) {
+  Status ended = EndDeviceBatch(work->planned, work->crossing, work->result,
+                                *work->on().lane());
+  // They may be let go, and others be read in their place.
+  work->records.clear();
+  if (ended.ok()) {
+    work->on().Lend();
+    work->batch.images = std::make_shared<DeviceImages>(
+        std::static_pointer_cast<DeviceSlot>(work->slot), steps_.type,
+        work->planned.shape);
+  }
+  slots_.Return(work->slot.get());
+  work->slot = nullptr;
+  return ended;
+}
+
+}  // namespace liquid

@@ -1,0 +1,75 @@
+#include "ops/gpu/loader/device_images.h"
+
+#include <string>
+
+namespace liquid {
+
+// What fails here has nobody to tell.
+DeviceSlot::~DeviceSlot() {
+  // Memory that a stream still reads must not be another's.
+  if (lane_ != nullptr) (void)lane_->Synchronize();
+  Free(&staging_);
+  Free(&pixels_);
+}
+
+Status DeviceSlot::WaitForOthers() {
+  std::lock_guard<std::mutex> lock(mu_);
+  return waiting_;
+}
+
+void DeviceSlot::WaitFor(CuStream stream) {
+  std::lock_guard<std::mutex> lock(mu_);
+  const Status status = lane_->WaitFor(stream);
+  if (waiting_.ok()) waiting_ = status;
+}
+
+void DeviceSlot::GiveBack() {
+  std::lock_guard<std::mutex> lock(bell_->mu);
+  is_lent_ = false;
+  ++bell_->given_back;
+  bell_->changed.NotifyAll();
+}
+
+Status DeviceSlot::Reserve(size_t size, Memory* memory) const {
+  const CudaScope scope(*place_.driver, place_.context);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  CuAddress address = 0;
+  const CuResult result = place_.driver->allocate(&address, size);
+  if (result == kCuOutOfMemory) {
+    return Status(StatusCode::kResourceExhausted,
+                  "l3 on a GPU: there is no room for " + std::to_string(size) +
+                      " bytes on GPU " + std::to_string(place_.number) +
+                      ": make batches smaller, or keep fewer of them");
+  }
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(*place_.driver, result, "to take memory of the GPU"));
+  *memory = {address, size};
+  return OkStatus();
+}
+
+void DeviceSlot::Free(Memory* memory) const {
+  if (memory->address == 0) return;
+  const CudaScope scope(*place_.driver, place_.context);
+  if (scope.status().ok()) place_.driver->free(memory->address);
+  *memory = {};
+}
+
+Status DeviceSlot::Fit(size_t staging, size_t pixels) {
+  if (staging_.size >= staging && pixels_.size >= pixels) return OkStatus();
+  if (lane_ == nullptr) {
+    LIQUID_RETURN_IF_ERROR(
+        L3Lane::Create(*place_.driver, place_.context, &lane_));
+  }
+  // The old ones go first, once those who had them are done.
+  LIQUID_RETURN_IF_ERROR(lane_->Synchronize());
+  if (staging_.size < staging) {
+    Free(&staging_);
+    // Batches are of about one size.
+    LIQUID_RETURN_IF_ERROR(Reserve(staging + staging / 8, &staging_));
+  }
+  if (pixels_.size >= pixels) return OkStatus();
+  Free(&pixels_);
+  return Reserve(pixels, &pixels_);
+}
+
+}  // namespace liquid

@@ -1,0 +1,507 @@
+"""Loaders with images on a GPU, with the host in the place of it and of its driver."""
+
+import contextlib
+import ctypes
+import gc
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+
+import built
+import fake_gpu
+import numpy as np
+import runs
+from absl.testing import absltest, parameterized
+
+import liquid_tf
+from liquid_tf._loader.device_array import DeviceArray
+from liquid_tf._native import direct_gpu
+from liquid_tf.transforms import (
+  Cast,
+  CenterCrop,
+  ChannelsFirst,
+  ColorJitter,
+  Flip,
+  GaussianBlur,
+  Grayscale,
+  Mirror,
+  Normalize,
+  Orient,
+  Pad,
+  RandomCrop,
+  RandomResizedCrop,
+  Resize,
+  Solarize,
+  Views,
+)
+
+_MEAN = (123.675, 116.28, 103.53)
+_STD = (58.395, 57.12, 57.375)
+_TRAIN = [RandomResizedCrop(48), Mirror(), Normalize(_MEAN, _STD), ChannelsFirst()]
+_RECIPES: list[tuple[list, dict]] = [
+  (_TRAIN, {}),
+  ([Resize(shorter=54), CenterCrop(48), Normalize(_MEAN, _STD)], {"shuffle": False}),
+  ([RandomResizedCrop(40, interpolation="bicubic"), Mirror(), Cast("bfloat16")], {}),
+  ([Resize((33, 70), antialias=False), Flip(), Cast("float16"), ChannelsFirst()], {}),
+  ([Resize(longer=60, interpolation="nearest"), Pad(64, value=9), Mirror()], {}),
+  ([Orient(), Resize((150, 20)), RandomCrop((140, 20)), Mirror()], {}),
+  ([RandomCrop(30), Cast("float16")], {"seed": 5}),
+  (
+    [
+      RandomResizedCrop(48),
+      ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
+      Grayscale(0.2),
+      Solarize(128, p=0.2),
+      Normalize(_MEAN, _STD),
+    ],
+    {},
+  ),
+]
+_DRIVER = fake_gpu.install(2)
+_STREAM = _DRIVER.stream()
+# As DLPack numbers them.
+_NAMES = {
+  (1, 8): "uint8",
+  (1, 16): "uint16",
+  (2, 16): "float16",
+  (2, 32): "float32",
+  (4, 16): "bfloat16",
+}
+_NAME = b"dltensor"
+_USED = b"used_dltensor"
+_python = ctypes.PyDLL(None)
+_valid = _python.PyCapsule_IsValid
+_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_get = _python.PyCapsule_GetPointer
+_get.argtypes, _get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+_rename = _python.PyCapsule_SetName
+_rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+
+class _Taken:
+  """An array as another library takes it, on a stream of its own."""
+
+  def __init__(self, array: DeviceArray, stream: int = _STREAM, **options):
+    assert array.__dlpack_device__()[0] == 2
+    capsule = array.__dlpack__(stream=stream, **options)
+    assert _valid(capsule, _NAME)
+    self.tensor = direct_gpu.ManagedTensor.from_address(_get(capsule, _NAME))
+    _rename(capsule, _USED)
+    self.stream = stream
+    tensor = self.tensor
+    self.shape = tuple(tensor.shape[: tensor.dimensions])
+    self.dtype = _NAMES[tensor.type.code, tensor.type.bits]
+    self.device = tensor.device.number
+    assert not tensor.strides
+    assert tensor.data % 256 == tensor.offset == 0
+
+  def begin(self) -> np.ndarray:
+    """Its bits, once the stream has come so far."""
+    kind = "uint16" if self.dtype == "bfloat16" else self.dtype
+    found = np.zeros(self.shape, kind)
+    _DRIVER.copy(self.stream, found, self.tensor.data)
+    return found
+
+  def numpy(self) -> np.ndarray:
+    found = self.begin()
+    _DRIVER.synchronize(self.stream)
+    return found
+
+  def free(self) -> None:
+    self.tensor.deleter(ctypes.pointer(self.tensor))
+
+
+def _pixels(array: DeviceArray) -> np.ndarray:
+  taken = _Taken(array)
+  assert (taken.shape, taken.dtype) == (array.shape, array.dtype), repr(array)
+  found = taken.numpy()
+  taken.free()
+  return found
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+  return array.view("uint16") if array.dtype.name == "bfloat16" else array
+
+
+def _memory() -> int:
+  """Pieces of device memory that are there."""
+  return _DRIVER.count("allocated") - _DRIVER.count("freed")
+
+
+def _streams() -> int:
+  return _DRIVER.count("streams") - _DRIVER.count("streams_destroyed")
+
+
+class LoaderGpuTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._root = tempfile.TemporaryDirectory()
+    cls.addClassCleanup(cls._root.cleanup)
+    cls._made = set()
+
+  def _make(self, sides=(30, 90), per_class=5, formats="l3:2,l3-compact:1,raw:1"):
+    """The path of such a dataset, as `runs.make` makes it."""
+    name = f"{sides[0]}-{sides[1]}-{per_class}-{formats}".replace(":", ".")
+    path = os.path.join(self._root.name, name)
+    if name in self._made:
+      return os.path.join(path, "dataset")
+    self._made.add(name)
+    return runs.make(path, formats, sides=sides, per_class=per_class)
+
+  def assert_same(self, found, wanted):
+    """A batch is one of the processors, but for where its images are."""
+    self.assertEqual(type(found), type(wanted))
+    names = wanted if isinstance(wanted, dict) else range(len(wanted))
+    for name in names:
+      ours = found[name]
+      if isinstance(ours, DeviceArray):
+        self.assertEqual(ours.dtype, wanted[name].dtype.name)
+        ours = _pixels(ours)
+      np.testing.assert_array_equal(ours, _bits(wanted[name]))
+
+  def assert_equal_epochs(self, found, wanted, epochs=2) -> int:
+    count = 0
+    for _ in range(epochs):
+      for one, other in zip(found, wanted, strict=True):
+        self.assert_same(one, other)
+        count += 1
+    return count
+
+  @contextlib.contextmanager
+  def leaves_nothing(self) -> Iterator[None]:
+    gc.collect()
+    before = _memory(), _streams()
+    yield
+    gc.collect()
+    self.assertEqual((_memory(), _streams()), before)
+
+  @parameterized.parameters("float32", "bfloat16", "float16")
+  def test_batches_are_those_of_the_processors(self, dtype):
+    path = self._make((150, 150), 7)
+    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), Cast(dtype), ChannelsFirst()]
+    options = {"seed": 3, "cache": "50%", "transforms": steps, "shard": (1, 2)}
+    with self.leaves_nothing():
+      with liquid_tf.loader(path, 4, **options) as on_cpu:
+        with liquid_tf.loader(path, 4, decode="gpu", **options) as on_gpu:
+          self.assertEqual(len(on_gpu), len(on_cpu))
+          self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 8)
+          self.assertEqual(
+            on_gpu.stats.summary()["samples"], on_cpu.stats.summary()["samples"]
+          )
+
+  def test_whole_images(self):
+    path = self._make((70, 70), 3, "l3:1,raw:1")
+    with liquid_tf.loader(path, 5) as on_cpu:
+      with liquid_tf.loader(path, 5, decode="gpu") as on_gpu:
+        self.assert_equal_epochs(on_gpu, on_cpu)
+
+  def test_recipes(self):
+    path = self._make()
+    names = ["id", "window", "mirrored", "size", "affine", "orientation", "format"]
+    for steps, options in _RECIPES:
+      with self.subTest(str(steps)):
+        options = {
+          "seed": 3,
+          "transforms": steps,
+          "features": ["image", *names, "label"],
+          **options,
+        }
+        with liquid_tf.loader(path, 8, **options) as on_cpu:
+          with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
+            self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+
+  def test_batches_are_those_of_a_dataset(self):
+    path = self._make()
+    wanted = liquid_tf.dataset(path, 8, transforms=_TRAIN, seed=4)
+    with liquid_tf.loader(path, 8, transforms=_TRAIN, seed=4, decode="gpu") as found:
+      for (image, label), (pixels, number) in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(_pixels(image), pixels.numpy())
+        np.testing.assert_array_equal(label, number.numpy())
+
+  def test_two_devices(self):
+    path = self._make()
+    options = {"seed": 3, "transforms": _TRAIN, "batch_size": 8}
+    streams = [_STREAM, _DRIVER.stream(1)]
+    with (
+      liquid_tf.loader(path, **options) as on_cpu,
+      liquid_tf.loader(path, decode="gpu:0", **options) as first,
+      liquid_tf.loader(path, decode="gpu:1", **options) as second,
+    ):
+      dataset = liquid_tf.dataset(path, decode="gpu:1", **options)
+      for _ in range(2):
+        for (wanted, label), *found, (tensor, _) in zip(
+          on_cpu, first, second, dataset, strict=True
+        ):
+          for number, (image, other) in enumerate(found):
+            self.assertEqual(image.__dlpack_device__(), (2, number))
+            taken = _Taken(image, streams[number])
+            self.assertEqual(taken.device, number)
+            np.testing.assert_array_equal(taken.numpy(), wanted)
+            np.testing.assert_array_equal(other, label)
+            taken.free()
+          self.assertEndsWith(tensor.device, "GPU:1")
+          np.testing.assert_array_equal(tensor.numpy(), wanted)
+    with self.assertRaisesRegex(
+      ValueError, r"here: TensorFlow has no GPU 2: tf.*has 2,"
+    ):
+      liquid_tf.dataset(path, decode="gpu:2", **options)
+
+  def test_a_stream_of_another_device_is_an_error(self):
+    path = self._make((64, 64), 20, "l3")
+    with liquid_tf.loader(path, 2, decode="gpu") as found:
+      with self.assertRaisesRegex(RuntimeError, "to mark a place in another's stream"):
+        for image, _ in found:
+          _Taken(image, _DRIVER.stream(1)).free()
+
+  def test_a_run_goes_on_where_it_stood(self):
+    path = self._make()
+    options = {"seed": 3, "transforms": _TRAIN, "cache": "50%", "batch_size": 4}
+    with liquid_tf.loader(path, **options) as on_cpu:
+      wanted = [[tuple(batch) for batch in on_cpu] for _ in range(3)]
+    count = len(wanted[0])
+    for stop in range(count + 1):
+      # With a look-ahead of more than what is left, too.
+      with liquid_tf.loader(path, decode="gpu", **options) as first:
+        list(first)
+        batches = iter(first)
+        for batch in wanted[1][:stop]:
+          self.assert_same(next(batches), batch)
+        state = json.loads(json.dumps(first.state_dict()))
+        # Looking at a few uses up no epoch.
+        if stop < count:
+          batches = iter(first)
+          self.assert_same(next(batches), wanted[1][0])
+          self.assert_equal_epochs(first, wanted[1], 1)
+        self.assert_equal_epochs(first, wanted[2], 1)
+      for decode in ("gpu", "cpu"):
+        with liquid_tf.loader(path, decode=decode, start=state, **options) as second:
+          self.assert_equal_epochs(second, wanted[1][stop:] or wanted[2], 1)
+
+  def test_who_ends_early_leaves_nothing(self):
+    path = self._make()
+    with self.leaves_nothing():
+      loader = liquid_tf.loader(path, 4, transforms=_TRAIN, decode="gpu")
+      for _ in range(3):
+        next(iter(loader))
+      kept, _ = next(iter(loader))
+      loader.close()
+      self.assertIn("float32[4, 3, 48, 48] on GPU 0", repr(kept))
+      # What was given out stays.
+      self.assertGreater(_memory(), 0)
+      taken = _Taken(kept)
+      del kept, loader
+      gc.collect()
+      self.assertLen(taken.numpy(), 4)
+      taken.free()
+
+  def test_a_batch_is_not_overwritten_while_it_is_used(self):
+    path = self._make((64, 64), 20, "l3")
+    options = {"seed": 3, "batch_size": 4, "cache": 0}
+    with liquid_tf.loader(path, **options) as on_cpu:
+      wanted = [image for image, _ in on_cpu]
+    options["decode"] = "gpu"
+    with self.leaves_nothing(), liquid_tf.loader(path, **options) as found:
+      batches = iter(found)
+      copies = []
+      with _DRIVER.busy(_STREAM):
+        # The step has been enqueued, and its tensor is gone, before it runs.
+        for _ in range(3):
+          taken = _Taken(next(batches)[0])
+          copies.append(taken.begin())
+          taken.free()
+        # What would overwrite them has its time.
+        time.sleep(0.5)
+      _DRIVER.synchronize(_STREAM)
+      for copy, image in zip(copies, wanted):
+        np.testing.assert_array_equal(copy, image)
+      for other in wanted[3:]:
+        np.testing.assert_array_equal(_pixels(next(batches)[0]), other)
+
+  def test_several_take_one_array(self):
+    path = self._make((64, 64), 20, "l3")
+    with liquid_tf.loader(path, 4, cache=0) as on_cpu:
+      wanted = [image for image, _ in on_cpu]
+    streams = [_DRIVER.stream() for _ in range(3)]
+    with liquid_tf.loader(path, 4, cache=0, decode="gpu") as found:
+      for (image, _), other in zip(found, wanted, strict=True):
+        takers = [_Taken(image, stream) for stream in (*streams, 2, None or 1)]
+        del image
+        copies = [taker.begin() for taker in takers]
+        for taker in takers:
+          taker.free()
+        for taker in takers:
+          _DRIVER.synchronize(taker.stream)
+        for copy in copies:
+          np.testing.assert_array_equal(copy, other)
+
+  def test_memory_is_used_again(self):
+    path = self._make((64, 64), 40, "l3")
+    with liquid_tf.loader(path, 4, decode="gpu") as found:
+      labels = []
+      for _ in range(3):
+        for image, label in found:
+          _pixels(image)
+          labels.append(label)  # which keeps no image
+        # Two ahead, one that is used, one that is taken, and two that were given back.
+        self.assertLessEqual(_memory(), 2 * 6)
+      self.assertLen(labels, 3 * len(found))
+
+  def test_a_capsule_that_is_not_taken_is_freed(self):
+    path = self._make((64, 64), 3, "l3")
+    with self.leaves_nothing(), liquid_tf.loader(path, 2, decode="gpu") as found:
+      image, _ = next(iter(found))
+      for options in (
+        {},
+        {"stream": 2, "max_version": (1, 1), "dl_device": (2, 0), "copy": False},
+      ):
+        self.assertTrue(_valid(image.__dlpack__(**options), _NAME))
+      for options, message in (
+        ({"stream": 0}, r"stream \(0\) must be None, 1, 2 or the address"),
+        ({"stream": -1}, r"stream \(-1\) must be"),
+        ({"dl_device": (1, 0)}, r"dl_device \(1, 0\) must be \(2, 0\)"),
+        ({"copy": True}, r"copy \(True\) must be"),
+      ):
+        with self.assertRaisesRegex(BufferError, message):
+          image.__dlpack__(**options)
+      self.assertEqual((len(image), image.ndim, image.size), (2, 4, 2 * 64 * 64 * 3))
+      del image
+
+  def test_an_error_of_the_device_ends_the_epoch(self):
+    path = self._make((64, 64), 5, "l3")
+    with self.leaves_nothing(), liquid_tf.loader(path, 4, decode="gpu") as found:
+      with _DRIVER.setting("callback", 719):
+        batches = iter(found)
+        for _ in range(2):
+          with self.assertRaisesRegex(RuntimeError, "decode a batch: CUDA.*LAUNCH_F"):
+            next(batches)
+      self.assertLen(list(found), len(found))
+
+  @parameterized.parameters(
+    ("launch", 719, RuntimeError, "to launch a kernel: CUDA_ERROR_LAUNCH_FAILED"),
+    ("copy", 719, RuntimeError, "to copy a batch"),
+    ("memory", 2, OSError, "to take pinned memory: CUDA_ERROR_OUT_OF_MEMORY"),
+    ("full", 1, OSError, "there is no room for [0-9]* bytes on GPU 0: make batches sm"),
+  )
+  def test_errors_of_the_driver(self, name, value, error, message):
+    path = self._make((200, 200), 12, "raw")
+    # Of pinned memory, the process keeps what others had.
+    batch_size = 24 if name == "memory" else 12
+    crop = [RandomCrop((190, 150))]
+    with self.leaves_nothing():
+      with liquid_tf.loader(path, batch_size, decode="gpu", transforms=crop) as found:
+        with _DRIVER.setting(name, value):
+          batches = iter(found)
+          with self.assertRaisesRegex(error, message):
+            for image, _ in batches:
+              del image
+          with self.assertRaisesRegex(error, message):
+            next(batches)
+        self.assertLen(list(found), len(found))
+
+  def test_where_memory_is_short_a_batch_waits_for_another(self):
+    path = self._make((64, 64), 20, "l3")
+    with liquid_tf.loader(path, 4, cache=0) as on_cpu:
+      wanted = [image for image, _ in on_cpu]
+    with liquid_tf.loader(path, 4, cache=0, decode="gpu") as found:
+      batches = iter(found)
+      first, _ = next(batches)
+      time.sleep(0.3)  # two more are made
+      with _DRIVER.setting("full", 1):
+        for number, image in enumerate(wanted[1:6]):
+          np.testing.assert_array_equal(_pixels(first), wanted[number])
+          del first
+          first, _ = next(batches)
+          np.testing.assert_array_equal(_pixels(first), image)
+        # Who keeps all of them is told.
+        kept = [first]
+        with self.assertRaisesRegex(OSError, "or keep fewer of them"):
+          for image, _ in batches:
+            kept.append(image)
+      self.assertNotEmpty(kept)
+
+  @parameterized.parameters(
+    ({"batch_size": None}, r"batch_size \(None\) must be a number with decode=.gpu"),
+    ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise" with decode="gpu"'),
+    ({"features": ["label"]}, r"features \(label\) must have .image. with decode"),
+    ({"transforms": Views([[], []])}, r'decode \("gpu"\) must be "cpu" with Views'),
+    ({"transforms": [GaussianBlur()]}, r"GaussianBlur.* must not be given with decode"),
+    (
+      {"decode": "gpu:7"},
+      r'decode \("gpu:7"\) must be "cpu" here: .* no GPU 7: ',
+    ),
+    ({"decode": "gpu:"}, r'decode \("gpu:"\) must be "cpu" or "gpu", or "gpu:1" with'),
+    ({"decode": "cuda"}, r'decode \("cuda"\) must be "cpu" or "gpu", or "gpu:1" with'),
+  )
+  def test_what_does_not_go_together(self, options, message):
+    path = self._make((64, 64), 3, "l3")
+    with self.leaves_nothing(), self.assertRaisesRegex(ValueError, message):
+      liquid_tf.loader(path, **{"batch_size": 2, "decode": "gpu", **options})
+
+  def test_other_formats_are_named(self):
+    path = self._make((64, 64), 3, "png")
+    with self.assertRaisesRegex(ValueError, "not l3, l3-compact, raw alone"):
+      liquid_tf.loader(path, 2, decode="gpu")
+
+  def test_no_tensorflow_is_needed(self):
+    path = self._make((64, 64), 5, "l3")
+    with liquid_tf.loader(path, 4, seed=9) as wanted:
+      digest = hashlib.sha256(b"".join(image.tobytes() for image, _ in wanted))
+    source = """
+      import ctypes, hashlib, sys
+      sys.modules.update(dict.fromkeys(("tensorflow", "keras", "cupy")))
+      path, *libraries = sys.argv[1:]
+      for library in libraries:
+        ctypes.CDLL(library)
+      import liquid_tf
+      digest = hashlib.sha256()
+      kept = []
+      for image, _ in liquid_tf.loader(path, 4, seed=9, decode="gpu"):
+        kept.append((image, image.__dlpack__()))
+      get = ctypes.pythonapi.PyCapsule_GetPointer
+      get.argtypes, get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+      for image, capsule in kept:
+        data = ctypes.c_void_p.from_address(get(capsule, b"dltensor"))
+        digest.update(ctypes.string_at(data.value, image.size))
+      print(digest.hexdigest())
+    """
+    fakes = ("tests/gpu/fake_driver.so", "tests/ops/gpu/fake_nvrtc.so")
+    ran = subprocess.run(
+      [sys.executable, "-c", textwrap.dedent(source), path, *map(built.find, fakes)],
+      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(ran.stdout, digest.hexdigest() + "\n", ran.stderr)
+    self.assertEqual((ran.stderr, ran.returncode), ("", 0))
+
+  def test_no_gpu(self):
+    path = self._make((64, 64), 3, "l3")
+    with self.leaves_nothing():
+      with _DRIVER.setting("devices", 0, usual=2):
+        with self.assertRaisesRegex(ValueError, "here: .* there is no GPU"):
+          liquid_tf.loader(path, 2, decode="gpu")
+
+  def test_closing_while_a_batch_waits_for_memory(self):
+    path = self._make((64, 64), 10, "l3")
+    with self.leaves_nothing():
+      loader = liquid_tf.loader(path, 2, decode="gpu")
+      batches = iter(loader)
+      kept = [next(batches)]
+      time.sleep(0.3)
+      with _DRIVER.setting("full", 1):
+        kept += [next(batches), next(batches)]
+        time.sleep(0.3)
+        loader.close()
+      del kept, batches, loader
+
+
+if __name__ == "__main__":
+  absltest.main()
