@@ -98,8 +98,8 @@ def dataset(
       "image" and "mask" nothing is decoded. `Boxes` among them gives boxes and
       keypoints that follow their images.
     decode: "cpu", or "gpu" for batches in the memory of TensorFlow's first GPU, images
-      of l3, l3-compact and raw decoded there, see docs/gpu.md; "gpu:1" for its second
-      one.
+      of l3, l3-compact, raw and jpeg decoded there, see docs/gpu.md; "gpu:1" for its
+      second one.
     shard: (index, count) for data-parallel training, or a
       `tf.distribute.InputContext`. Switches tf.data's own sharding off.
     shard_policy: how all parts get the same number of batches: "pad" repeats a sample

@@ -94,8 +94,8 @@ def decode_and_batch(
       is; "repeat" repeats its own samples in turn until it has `batch_size`; `stats`
       does not count them. `interleave` can leave it out.
     decode: "cpu", or "gpu" for batches in the memory of TensorFlow's first GPU, images
-      of l3, l3-compact and raw decoded there, see docs/gpu.md; "gpu:1" for its second
-      one.
+      of l3, l3-compact, raw and jpeg decoded there, see docs/gpu.md; "gpu:1" for its
+      second one.
     on_error: "raise", or "skip": a record that cannot be read or decoded, in any format
       that it is stored in, gives its place to the next draw of its format; see `stats`.
     limits: the largest image, and most scans of a JPEG, that are decoded.

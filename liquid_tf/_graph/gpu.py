@@ -1,4 +1,4 @@
-"""L3 decoded on TensorFlow's GPU: by itself, and at the end of a dataset.
+"""Images decoded on TensorFlow's GPU: by themselves, and at the end of a dataset.
 
 An op of the processor plans a batch, copies it to the GPU and has it decoded there, on
 a stream of its own; it ends when the pixels are complete and checked, and gives a
@@ -103,7 +103,7 @@ def start(
 
   Args:
     files: string [n], files of L3, of either profile, or raw; or a scalar variant, the
-      records of a batch that have them, which are not copied.
+      records of a batch that have them, or JPEG files, which are not copied.
     samples: int64 [n], numbers that errors give, or [0].
     windows: of strings, int32 [n, 4], y, x, height, width; a height of 0 is the whole
       image, and so is None.

@@ -435,8 +435,9 @@ def loader(
     transforms: steps of `liquid_tf.transforms`, or `Views`.
     features: None gives the supervised tuple, (image, label) or (image, mask); a list
       of names gives a dict.
-    decode: "cpu"; or "gpu" for images in the memory of the first GPU, those of l3,
-      l3-compact and raw decoded there, see docs/gpu.md; "gpu:1" for the second one.
+    decode: "cpu"; or "gpu" for images in the memory of the first GPU, of l3,
+      l3-compact, raw and jpeg decoded there, see docs/gpu.md; "gpu:1" for the second
+      one.
     shard: (index, count) for data-parallel training.
     shard_policy: how all parts get the same number of batches.
     on_error: "raise", or "skip" for records that cannot be read or decoded.

@@ -1,7 +1,7 @@
 """Formats, steps and features that a GPU decodes, whichever takes its batches."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
@@ -26,7 +26,7 @@ from liquid_tf.transforms import (
 )
 
 _NAME = re.compile(r"gpu(?::(\d{1,6}))?", re.ASCII)
-FORMATS = ("l3", "l3-compact", "raw")
+FORMATS = ("l3", "l3-compact", "raw", "jpeg")
 _STEPS = (
   *(Orient, RandomCrop, CenterCrop, RandomResizedCrop, Resize, Pad, Mirror, Flip),
   *(ColorJitter, Grayscale, Solarize, Normalize, Cast, ChannelsFirst, Seed),
@@ -81,7 +81,7 @@ def check(
       Shown(", ".join(features)),
       f'must have "image" with {setting("decode", decode)}',
     )
-  check_steps(recipe)
+  check_steps(recipe, manifest["formats"])
   if skip:
     raise WrongArgument(
       "on_error",
@@ -91,8 +91,8 @@ def check(
     )
 
 
-def check_steps(recipe: Recipe) -> None:
-  """Raises ValueError where a step is none that a GPU does."""
+def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
+  """Raises ValueError where a step is none that a GPU does, of images in `formats`."""
   for step in recipe.given:
     means = isinstance(step, Normalize) and step.mean_image is not None
     if not isinstance(step, _STEPS) or means:
@@ -101,3 +101,8 @@ def check_steps(recipe: Recipe) -> None:
         "turns, crops, resizes, pads, mirrors, flips, colours and normalises images: "
         "decode on the processors, or leave it to the model"
       )
+  if recipe.drafts and "jpeg" in formats:
+    raise ValueError(
+      f"transforms: draft=True must not be given with {setting('decode', 'gpu')} where "
+      "a format is jpeg: a GPU decodes at the whole size, to other pixels"
+    )

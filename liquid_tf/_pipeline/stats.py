@@ -49,7 +49,8 @@ class Stats:
     - `fallbacks`, damaged in that format and read in another one;
     - `retries`, reads that a device refused and that were made again;
     - `decodes`, whose pixels were not in memory, and their `decode_seconds`, summed
-      over threads;
+      over threads; with decode="gpu", the JPEG files that the GPU leaves to the
+      processors;
     - `libjpeg_decodes`, those of them that libjpeg-turbo decoded: all of pcr, and the
       JPEG files that our own decoder leaves to it, such as progressive ones.
 

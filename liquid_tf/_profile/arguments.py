@@ -126,8 +126,8 @@ def resources_of(
   return {name: model.Resource(seconds) for name, seconds in used.items()}
 
 
-def gpu_formats(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
-  """The formats to compare, all of which the GPU of this machine decodes."""
+def check_gpu(formats: Sequence[str] | None, strategy: str) -> None:
+  """Checks that the GPU of this machine decodes the formats."""
   found = devices.problem()
   if found is not None:
     raise WrongArgument("decode", "gpu", f'must be "cpu" here: {found}')
@@ -144,7 +144,6 @@ def gpu_formats(formats: Sequence[str] | None, strategy: str) -> Sequence[str]:
       "search",
       f'must be "lp" with {setting("decode", "gpu")}: the search knows no GPU',
     )
-  return gpu.FORMATS if formats is None else formats
 
 
 def formats_of(formats: Sequence[str]) -> list[str]:

@@ -212,9 +212,9 @@ def profile(
       iterable, all images are kept in `directory` meanwhile.
     formats: names, as in a mix, to choose from. By default png, l3-compact, l3 and raw,
       or if nearly all images are JPEG, by the first bytes of some, jpeg, l3 and raw. So
-      a source without loss gets a lossy format only if it is named. Pcr is measured at
-      some of its scan groups: all those that `encoders` names, or else 1, 2, 5 and the
-      last one.
+      a source without loss gets a lossy format only if it is named. With decode="gpu",
+      png is left out. Pcr is measured at some of its scan groups: all those that
+      `encoders` names, or else 1, 2, 5 and the last one.
     directory: on the disk where the dataset will lie; by default the folder that holds
       `source`, of a pattern its first file. "tfds:NAME", "hf:NAME" and
       `Source.from_iterable` have none, so there it must be given. What is written
@@ -232,10 +232,9 @@ def profile(
       them: the mix fits what the steps need of each format, and what they cost. Without
       any, whole images are decoded.
     cache: memory that lasts between epochs: a share, bytes or "auto", not a `Cache`.
-    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3, l3-compact and
-      raw, which are then the default: seconds of TensorFlow's first GPU and of the bus
-      to it are measured. A training's step is taken to use all of the GPU while it
-      lasts.
+    decode: "cpu"; or "gpu" for what `dataset(decode="gpu")` does, of l3, l3-compact,
+      raw and jpeg: seconds of TensorFlow's first GPU and of the bus to it are measured.
+      A training's step is taken to use all of the GPU while it lasts.
     encoders: options by format, as `convert` takes them.
     step: milliseconds that the training takes by itself for one batch of `batch_size`
       images; with it, the verdict begins with whether the data limits the training at
@@ -285,7 +284,7 @@ def profile(
   resources = {} if resources is None else resources
   arguments.check_resources(resources)
   if decode == "gpu":
-    formats = arguments.gpu_formats(formats, strategy)
+    arguments.check_gpu(formats, strategy)
   rows = training.rows(step)
   if strategy == "search" and cache == "auto":
     cache = 0
@@ -307,8 +306,6 @@ def profile(
   measured = tuple(
     step for step in steps.values() if not isinstance(step, (Channels, Bits))
   )
-  if decode == "gpu":
-    gpu.check_steps(Recipe.parse(measured))
   folder = os.path.abspath(directory or _beside(source))
   if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
     raise WrongArgument(
@@ -324,7 +321,11 @@ def profile(
     if formats is None:
       lossy = sample.is_jpeg(samples, sample.draw(samples, seed), threads)
       formats = _LOSSY if lossy else LOSSLESS
+      if decode == "gpu":
+        formats = [name for name in formats if name in gpu.FORMATS]
     chosen = arguments.formats_of(formats)
+    if decode == "gpu":
+      gpu.check_steps(Recipe.parse(measured), chosen)
     if least_mssim is not None:
       arguments.check_mssim(least_mssim, chosen)
     options = arguments.Options(

@@ -67,7 +67,7 @@ _FLAGS.choice(
   "decode",
   "cpu",
   ["cpu", "gpu"],
-  "where images are decoded; gpu: l3, l3-compact and raw, on the first GPU",
+  "where images are decoded; gpu: l3, l3-compact, raw and jpeg, on the first GPU",
 )
 _FLAGS.integer("seed", 0, "seed of the sample of images", 0)
 _FLAGS.string("output", None, "write the profile here, for convert")

@@ -283,7 +283,10 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
     for (const Slot& slot : batch->slots) {
       output->records.push_back(slot.shared_record());
       output->plans.push_back(slot.plan);
+      output->formats.push_back(slot.item->format);
     }
+    if (batch->run != nullptr)
+      output->count_decode = batch->run->LaterDecodes();
     return OkStatus();
   }
   std::vector<int64_t> shape = SidesOf(feature.name);

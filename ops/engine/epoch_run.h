@@ -3,6 +3,7 @@
 #define LIQUID_OPS_ENGINE_EPOCH_RUN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,10 +55,16 @@ struct SkippedRecord {
   std::string reason;
 };
 
+// Counts an image of a delivered batch that a processor decoded after that,
+// of a format. Thread-safe; may outlive its run.
+using CountDecode =
+    std::function<void(uint32_t format, bool by_library, double seconds)>;
+
 // Receives the reports of one epoch's delivery. Thread-safe.
 class EpochRun {
  public:
   virtual ~EpochRun() = default;
+  virtual CountDecode LaterDecodes() = 0;
   virtual void Delivered(const BatchReport& report) = 0;
   virtual void Skipped(const SkippedRecord& record) = 0;
   // The fidelity of the epoch's batches, as Fidelity::steps() gives it.

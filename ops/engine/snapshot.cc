@@ -39,6 +39,12 @@ class SnapshotRun : public EpochRun {
     std::unique_lock<std::mutex> lock(snapshot_->mu_);
     if (snapshot_->owner_ == this) snapshot_->owner_ = nullptr;
   }
+  CountDecode LaterDecodes() override {
+    return [snapshot = snapshot_, epoch = epoch_](
+               uint32_t format, bool by_library, double seconds) {
+      snapshot->stats_.AddDecode(epoch, format, by_library, seconds);
+    };
+  }
   void Delivered(const BatchReport& report) override {
     snapshot_->stats_.AddBatch(report);
   }

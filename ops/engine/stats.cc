@@ -205,6 +205,16 @@ void StatsBoard::AddTierRead(int64_t epoch, uint64_t bytes) {
   count.bytes += bytes;
 }
 
+void StatsBoard::AddDecode(int64_t epoch, uint32_t format, bool by_library,
+                           double seconds) {
+  std::lock_guard<std::mutex> lock(mu_);
+  Epoch& entry = At(epoch);
+  if (format >= entry.decodes.size()) return;
+  ++entry.decodes[format];
+  entry.libjpeg_decodes[format] += by_library;
+  entry.decode_seconds[format] += seconds;
+}
+
 void StatsBoard::AddRetries(int64_t epoch, uint32_t format, uint64_t reads) {
   std::lock_guard<std::mutex> lock(mu_);
   Epoch& entry = At(epoch);

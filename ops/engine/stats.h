@@ -47,6 +47,9 @@ class StatsBoard {
   void SetFill(int64_t epoch, uint64_t bytes, double seconds);
   void AddRead(int64_t epoch, uint32_t groups, uint64_t disk_bytes);
   void AddTierRead(int64_t epoch, uint64_t bytes);
+  // Of an image of a delivered batch.
+  void AddDecode(int64_t epoch, uint32_t format, bool by_library,
+                 double seconds);
   void AddRetries(int64_t epoch, uint32_t format, uint64_t reads);
   void AddSkipped(int64_t epoch, const SkippedRecord& record);
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);

@@ -209,6 +209,8 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       liquid_tf.gpu.decode([file, encode(make_image(1, 21, 30), "v2")])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is png"):
       liquid_tf.gpu.decode([codecs.encode(make_image(1, 20, 30), "png").numpy()])
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is jpeg"):
+      liquid_tf.gpu.decode([codecs.encode(make_image(1, 20, 30), "jpeg").numpy()])
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0: .*window"):
       liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
     with self.assertRaises(tf.errors.ResourceExhaustedError):

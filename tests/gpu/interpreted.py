@@ -4,6 +4,7 @@ import ctypes
 import functools
 import pathlib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import built
 import numpy as np
@@ -36,6 +37,45 @@ def on_host(name: str, arguments: Sequence, threads: int, shared_bytes: int) -> 
   ]
   numbers = ctypes.c_uint32(threads), ctypes.c_uint32(shared_bytes)
   assert library.liquid_run_on_host(name.encode(), *places, *numbers) == 0, name
+
+
+class JpegPlan(NamedTuple):
+  """A window of a JPEG file, as ops/gpu/plan plans it.
+
+  Attributes:
+    tasks: uint8 [tasks, 80].
+    launches: uint32 [launches, 5]: kind, first task, count, threads, shared bytes.
+    images: uint8, JpegDeviceImage and the segments.
+    bytes: uint8, of the scan.
+    blocks: bytes of scratch memory before the pixels.
+  """
+
+  tasks: np.ndarray
+  launches: np.ndarray
+  images: np.ndarray
+  bytes: np.ndarray
+  blocks: int
+
+
+def plan_jpeg(file: bytes, spacing: int, window: Sequence[int]) -> JpegPlan:
+  """Plans a window (y, x, height, width) by an index of that spacing."""
+  library = ctypes.CDLL(built.find("tests/ops/gpu/jpeg_planner.so"))
+  given = {}
+
+  @ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
+  def give(what, data, size):
+    given[what] = np.frombuffer(ctypes.string_at(data, size), np.uint8)
+
+  numbers = (ctypes.c_uint32 * 4)(*window)
+  size, entries = ctypes.c_size_t(len(file)), ctypes.c_uint32(spacing)
+  assert library.liquid_plan_jpeg(file, size, entries, numbers, give) == 0
+  return JpegPlan(
+    given[0].reshape(-1, 80),
+    given[1].view(np.uint32).reshape(-1, 5),
+    given[2],
+    given[3],
+    int(given[4].view(np.uint64)[0]),
+  )
 
 
 class Kernels:

@@ -217,6 +217,20 @@ class LoaderGpuTest(parameterized.TestCase):
           with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
             self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
 
+  @parameterized.parameters((16, 0), ("none", 20))
+  def test_jpeg_files(self, index, decodes):
+    path = os.path.join(self._root.name, f"jpeg-{index}")
+    path = runs.make(
+      path, "jpeg", sides=(60, 130), per_class=5, encoders={"jpeg": {"index": index}}
+    )
+    for steps in (_TRAIN, [RandomCrop((50, 40)), Cast("bfloat16")]):
+      options = {"seed": 3, "transforms": steps}
+      with liquid_tf.loader(path, 6, **options) as on_cpu:
+        with liquid_tf.loader(path, 6, decode="gpu", **options) as on_gpu:
+          self.assert_equal_epochs(on_gpu, on_cpu, epochs=1)
+          (epoch,) = on_gpu.stats.epochs
+          self.assertEqual(epoch["decodes"]["jpeg"], decodes)
+
   def test_batches_are_those_of_a_dataset(self):
     path = self._make()
     wanted = liquid_tf.dataset(path, 8, transforms=_TRAIN, seed=4)
@@ -446,7 +460,7 @@ class LoaderGpuTest(parameterized.TestCase):
 
   def test_other_formats_are_named(self):
     path = self._make((64, 64), 3, "png")
-    with self.assertRaisesRegex(ValueError, "not l3, l3-compact, raw alone"):
+    with self.assertRaisesRegex(ValueError, "not l3, l3-compact, raw, jpeg alone"):
       liquid_tf.loader(path, 2, decode="gpu")
 
   def test_no_tensorflow_is_needed(self):

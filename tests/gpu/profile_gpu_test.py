@@ -65,6 +65,17 @@ class ProfileGpuTest(parameterized.TestCase):
     found.to_json(self.root / "profile.json")
     self.assertEqual(Profile.from_json(self.root / "profile.json").mix, found.mix)
 
+  def test_jpeg_files_are_measured_too(self):
+    folder = photos.class_folders(
+      self.root / "photos", per_class=8, sides=(80, 130), extension="jpg"
+    )
+    with steady.Machine().timed():
+      steps = [CenterCrop((64, 48))]
+      found = profile(folder, None, cache=0, transforms=steps, **_FAST)
+    self.assertEqual(sorted(found.data["formats"]), ["jpeg", "l3", "raw"])
+    with self.assertRaisesRegex(ValueError, "draft=True must not be given with"):
+      profile(folder, None, transforms=[Resize((8, 8), draft=True)], **_FAST)
+
   def test_what_is_measured_is_what_the_kernels_took(self):
     setting = probe.Setting("short", "long", 2, 1, 1 << 30, 0.0, (), "gpu")
     totals = [gpu.Totals(0, 0, 0.0, 0.0)]
@@ -108,7 +119,7 @@ class ProfileGpuTest(parameterized.TestCase):
   @parameterized.parameters(
     (
       {"formats": ["l3", "png"]},
-      r'formats \("png"\) must be of l3, l3-compact, raw with',
+      r'formats \("png"\) must be of l3, l3-compact, raw, jpeg with',
     ),
     (
       {"transforms": [Resize((8, 8)), Rotate(9)]},

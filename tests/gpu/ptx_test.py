@@ -4,6 +4,7 @@ Their source compiled for the host (l3_device_test) has no intrinsics of a devic
 warps whose lanes part, and one thread at a time.
 """
 
+import io
 import os
 import pathlib
 import re
@@ -13,10 +14,12 @@ import fake_cupy
 import interpreted
 import numpy as np
 import nvrtc
+import photos
 import ptx
 import tensorflow as tf
 from absl.testing import parameterized
 from patches import encode, make_flat, make_image
+from PIL import Image
 
 import liquid_tf
 from liquid_tf import codecs, transforms
@@ -334,6 +337,69 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     self.assertGreater(len(np.unique(wanted[4])), 20)
     interpreted.Kernels(misplaced=1)(name, 8, 128, arguments, shared)
     self.assertAllEqual(arguments[4], wanted[4])
+
+
+class JpegTest(tf.test.TestCase, parameterized.TestCase):
+  """The kernels of JPEG, beside Pillow and their own code on the host."""
+
+  @parameterized.parameters(
+    (0, 4, (0, 0, 40, 56), {}),
+    (1, 2, (9, 13, 20, 30), {}),
+    (2, 3, (3, 5, 36, 41), {"restart_marker_blocks": 2}),
+    (2, 0, (0, 0, 40, 56), {"optimize": True}),
+    (None, 5, (8, 1, 32, 55), {}),
+  )
+  def test_pixels_are_the_librarys(self, subsampling, spacing, window, options):
+    image = photos.photo("coffee")[100:140, 200:256]
+    if subsampling is None:
+      image = image[..., 0]
+    else:
+      options = {"subsampling": subsampling, **options}
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "jpeg", quality=80, **options)
+    y, x, height, width = window
+    whole = np.asarray(Image.open(stream)).reshape(40, 56, -1)
+    scratch, results = self._run(stream.getvalue(), spacing, window)
+    self.assertAllEqual(results, np.zeros_like(results))
+    pixels = scratch.reshape(height, width, -1)
+    self.assertAllEqual(pixels, whole[y : y + height, x : x + width])
+
+  def test_damage(self):
+    stream = io.BytesIO()
+    image = photos.photo("coffee")[100:140, 200:256]
+    Image.fromarray(image).save(stream, "jpeg", quality=80)
+    _, results = self._run(stream.getvalue(), 1, (0, 0, 40, 56), spoil=100)
+    # That a code is none, or that the next entry is elsewhere, of a segment.
+    self.assertIn(results[0] & 255, (1, 5))
+
+  def _run(self, file, spacing, window, spoil=None):
+    """Pixels and results, the same of the interpreter and of the host."""
+    plan = interpreted.plan_jpeg(file, spacing, window)
+    data = plan.bytes.copy()
+    if spoil is not None:
+      data[spoil : spoil + 8] = (255, 0) * 4
+    *_, height, width = window
+    channels = np.asarray(Image.open(io.BytesIO(file))).reshape(40, 56, -1).shape[2]
+    found = []
+    for run in (interpreted.Kernels(), _jpeg_on_host):
+      scratch = np.full(plan.blocks + height * width * channels, 0xA5, np.uint8)
+      results = np.full(len(plan.tasks), 0xFFFFFFFF, np.uint32)
+      for kind, first, count, threads, shared in plan.launches.tolist():
+        name = "liquid_jpeg_" + {4: "codes", 5: "blocks", 6: "pixels"}[kind]
+        part = results[first : first + count]
+        tasks = plan.tasks[first : first + count]
+        arguments = [plan.images, tasks, np.uint32(count), data, scratch, part]
+        run(name, count, threads, arguments, shared)
+      found.append((scratch[plan.blocks :], results))
+    self.assertAllEqual(found[0][1], found[1][1])
+    if not found[0][1].any():
+      self.assertAllEqual(found[0][0], found[1][0])
+    return found[0]
+
+
+def _jpeg_on_host(name, grid, threads, arguments, shared):
+  del grid
+  interpreted.on_host(name, arguments, threads, shared)
 
 
 class MachineTest(tf.test.TestCase, parameterized.TestCase):

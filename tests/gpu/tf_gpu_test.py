@@ -18,6 +18,7 @@ import time
 import unittest
 from collections.abc import Sequence
 
+import damaged
 import fake_gpu
 import numpy as np
 import photos
@@ -350,7 +351,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
   def test_other_formats_are_named(self):
     path = runs.make(self.create_tempdir().full_path, "l3:1,png:1", per_class=2)
     with self.assertRaisesRegex(
-      ValueError, "not l3, l3-compact, raw alone: .* has png"
+      ValueError, "not l3, l3-compact, raw, jpeg alone: .* has png"
     ):
       liquid_tf.dataset(path, 4, decode="gpu")
 
@@ -585,6 +586,135 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(3):
       _decode([self.file])
     self.assertEqual(_DRIVER.count("modules"), 1)
+
+
+class JpegTest(tf.test.TestCase, parameterized.TestCase):
+  """JPEG files of a dataset, by their entry points."""
+
+  def _make(
+    self, mix: str = "jpeg", progressive: Sequence[int] = (), count: int = 14, **options
+  ) -> str:
+    """A dataset of JPEG files of several samplings and sizes."""
+    root = self.create_tempdir().full_path
+    random = np.random.default_rng(7)
+    for i in range(count):
+      height, width = random.integers(60, 130, 2)
+      image = photos.crop(photos.photo(photos.COLOUR[i % 4]), (height, width), random)
+      photos.save(
+        f"{root}/source/{'ab'[i % 2]}/{i:02}.jpg",
+        image,
+        quality=int(random.integers(40, 98)),
+        subsampling=i % 3,
+        progressive=i in progressive,
+        optimize=i % 2 == 0,
+      )
+    liquid_tf.convert(
+      f"{root}/source", f"{root}/dataset", mix, progress=False, **options
+    )
+    return f"{root}/dataset"
+
+  def _assert_same(self, path: str, **options) -> list[dict[str, float]]:
+    """What the statistics of an epoch on the GPU count, whose batches are right."""
+    options = {"seed": 3, "features": ["image", "id"], **options}
+    on_cpu = liquid_tf.dataset(path, 6, **options)
+    on_gpu = liquid_tf.dataset(path, 6, decode="gpu", **options)
+    self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+    for wanted, found in zip(on_cpu, on_gpu, strict=True):
+      self.assertEndsWith(found["image"].device, "GPU:0")
+      self.assertAllEqual(found["id"], wanted["id"])
+      bits = (value["image"].numpy().view(np.uint8) for value in (found, wanted))
+      self.assertAllEqual(*bits)
+    (epoch,) = liquid_tf.stats(on_gpu).epochs
+    return epoch
+
+  @parameterized.parameters("row", 16, 8, 1)
+  def test_recipes(self, index):
+    if index == 1:
+      path = self._make("jpeg:2,l3:1,raw:1")
+    else:
+      path = self._make(encoders={"jpeg": {"index": index}})
+    for steps, options in _RECIPES if index == 16 else _RECIPES[:2]:
+      with self.subTest(str(steps)):
+        epoch = self._assert_same(path, transforms=steps, **options)
+        self.assertEqual(epoch["decodes"]["jpeg"], 0)
+
+  def test_windows_alone(self):
+    path = self._make()
+    self._assert_same(path, transforms=[RandomCrop((50, 40))])
+    steps = [CenterCrop(33), Normalize(_MEAN, _STD), ChannelsFirst()]
+    self._assert_same(path, transforms=steps)
+
+  def test_gray_images(self):
+    root = self.create_tempdir().full_path
+    for i, name in enumerate(photos.GRAY):
+      photos.save(f"{root}/source/{i}.jpg", photos.photo(name)[:100, : 90 + i])
+    liquid_tf.convert(f"{root}/source", f"{root}/dataset", "jpeg", progress=False)
+    steps = [RandomResizedCrop(48), Mirror(), ChannelsFirst()]
+    epoch = self._assert_same(f"{root}/dataset", transforms=steps)
+    self.assertEqual(epoch["decodes"]["jpeg"], 0)
+
+  @parameterized.parameters(("none", (), 14, 0), (16, (0, 3, 8), 3, 3))
+  def test_others_are_decoded_by_the_processors_and_counted(
+    self, index, progressive, decodes, by_library
+  ):
+    path = self._make(progressive=progressive, encoders={"jpeg": {"index": index}})
+    epoch = self._assert_same(path, transforms=_TRAIN)
+    self.assertEqual(epoch["decodes"]["jpeg"], decodes)
+    self.assertEqual(epoch["libjpeg_decodes"]["jpeg"], by_library)
+    self.assertGreater(epoch["decode_seconds"]["jpeg"], 0)
+
+  def test_images_that_do_not_lie_in_scratch_memory_at_once(self):
+    root = self.create_tempdir().full_path
+    ramp = np.add.outer(np.arange(1700) // 7, np.arange(1700) // 9)[..., None]
+    for i in range(4):
+      image = (ramp + [3 * i, 40, 90]).astype(np.uint8)
+      photos.save(f"{root}/source/{i}.jpg", image, subsampling=0)
+    liquid_tf.convert(f"{root}/source", f"{root}/dataset", "jpeg", progress=False)
+    before = _DRIVER.count("launches") if _DRIVER else 0
+    steps = [Resize((70, 60), interpolation="nearest"), Mirror()]
+    epoch = self._assert_same(f"{root}/dataset", transforms=steps)
+    self.assertEqual(epoch["decodes"]["jpeg"], 0)
+    if _DRIVER:
+      # Of three images at once, then of one, the pixels are made by the recipe; the
+      # blocks of each image by itself, in three steps.
+      self.assertEqual(_DRIVER.count("launches") - before, 4 * 3 + 2)
+
+  def test_damage_names_the_sample(self):
+    path = self._make()
+
+    def spoil(file: bytes) -> bytes:
+      # No code is all ones.
+      middle = len(file) - 400
+      return file[:middle] + b"\xff\0" * 8 + file[middle + 16 :]
+
+    damaged.repack(path, 5, spoil, "jpeg")
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError,
+      r"image \d+ \(sample 5\): jpeg: row \d+ of MCUs, from column \d+ on, behind ",
+    ):
+      self._assert_all(path)
+    path = self._make()
+    damaged.repack(path, 7, lambda index: index[:-9] + b"\1" + index[-8:], part="index")
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError,
+      r"image \d+ \(sample 7\): jpeg: the index is damaged: its checksum is wrong",
+    ):
+      self._assert_all(path)
+
+  @staticmethod
+  def _assert_all(path: str) -> None:
+    steps = [Resize((20, 20))]
+    list(liquid_tf.dataset(path, 6, decode="gpu", transforms=steps))
+
+  def test_drafts_are_refused(self):
+    path = self._make(count=2)
+    with self.assertRaisesRegex(
+      ValueError,
+      r'draft=True must not be given with decode="gpu" where a format is jpeg',
+    ):
+      liquid_tf.dataset(
+        path, 2, decode="gpu", transforms=[Resize((20, 20), draft=True)]
+      )
 
 
 class RecordsTest(tf.test.TestCase, parameterized.TestCase):

@@ -3,9 +3,11 @@
 #ifndef LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
 #define LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "ops/engine/epoch_run.h"
 #include "ops/image/recipe.h"
 #include "ops/reader/record.h"
 #include "tensorflow/core/framework/variant_tensor_data.h"
@@ -17,6 +19,8 @@ namespace liquid {
 struct BatchRecords {
   std::vector<RecordPtr> records;  // of the samples, in their order
   std::vector<SamplePlan> plans;   // what is to become of their images
+  std::vector<uint32_t> formats;   // as the plan of the dataset numbers them
+  CountDecode count_decode;  // of those that no device decodes; may be null
 
   std::string TypeName() const { return "liquid::BatchRecords"; }
   std::string DebugString() const { return TypeName(); }

@@ -3,22 +3,14 @@
 #define LIQUID_OPS_GPU_DRIVER_L3_BATCH_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 
 #include "ops/core/status.h"
 #include "ops/gpu/driver/cuda_driver.h"
 #include "ops/gpu/driver/l3_lane.h"
 #include "ops/gpu/plan/device_batch.h"
+#include "ops/gpu/plan/parallel.h"
 
 namespace liquid {
-
-// Calls its last argument for parts [first, last) of `count` pieces of work,
-// maybe on several threads, until all are done. Each takes about so many
-// cycles.
-using L3Parallel = std::function<void(
-    int64_t count, int64_t cycles,
-    const std::function<void(int64_t first, int64_t last)>&)>;
 
 // Starts a batch that PlanDeviceBatch planned, with the layout of it; see
 // L3Lane::Start. What is gathered is copied by `parallel`.

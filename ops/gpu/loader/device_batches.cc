@@ -143,7 +143,14 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   for (size_t i = 0; i < planned.files.size(); ++i) {
     planned.files[i].sample = ids[i];
   }
-  LIQUID_RETURN_IF_ERROR(PlanDeviceBatch(steps_, &planned));
+  const auto parallel = [this](
+                            int64_t count, int64_t cycles,
+                            const std::function<void(int64_t, int64_t)>& part) {
+    Parallel(count, cycles, part);
+  };
+  LIQUID_RETURN_IF_ERROR(PlanDeviceBatch(steps_, parallel, &planned));
+  planned.jpeg.Count(batch.outputs[stored_].formats,
+                     batch.outputs[stored_].count_decode);
   const L3LaneLayout layout(planned.tasks, planned.files, planned.recipe());
   work->crossing = layout.size;
   size_t pixels = BytesOf(steps_.type);
@@ -155,11 +162,6 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
     raw->result = result;
     raw->is_done = true;
     bell->changed.NotifyAll();
-  };
-  const auto parallel = [this](
-                            int64_t count, int64_t cycles,
-                            const std::function<void(int64_t, int64_t)>& part) {
-    Parallel(count, cycles, part);
   };
   const Status started = StartDeviceBatch(
       planned, layout, parallel, work->on().memory(), work->on().lane(), done);

@@ -50,8 +50,9 @@ Status ReadChannels(const std::vector<float>& values, const char* name,
 // Gives files their windows, where the plans of records say them.
 Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   bool needs_recipe = steps.type == PixelType::kFloat16;
-  for (const ImageDeviceInput& input : batch->inputs) {
-    needs_recipe = needs_recipe || NeedsDeviceRecipe(*input.plan);
+  for (size_t i = 0; i < batch->inputs.size(); ++i) {
+    needs_recipe = needs_recipe || NeedsDeviceRecipe(*batch->inputs[i].plan) ||
+                   IsJpegFile(batch->files[i].bytes);
   }
   if (batch->inputs.empty()) {
     if (!needs_recipe) return OkStatus();
@@ -101,13 +102,20 @@ void AddRecords(const std::vector<RecordPtr>& records,
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& record = *records[i];
     const ByteSpan bytes = record.content.image;
-    batch->files.push_back({bytes, {}, -1, pool.IsLocked(bytes.data)});
+    batch->files.push_back(
+        {bytes, {}, -1, pool.IsLocked(bytes.data), record.content.index});
     batch->inputs.push_back({&plans[i], record.row.height, record.row.width});
   }
 }
 
-Status PlanDeviceBatch(const DeviceSteps& steps, DeviceBatch* batch) {
+Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
+                       DeviceBatch* batch) {
   LIQUID_RETURN_IF_ERROR(PlanImages(steps, batch));
+  // Only records have what that takes, an index and a recipe.
+  if (!batch->inputs.empty()) {
+    LIQUID_RETURN_IF_ERROR(
+        batch->jpeg.Prepare(steps.limits, parallel, &batch->files));
+  }
   LIQUID_RETURN_IF_ERROR(PlanL3Device(batch->files, steps.limits, &batch->tasks,
                                       batch->images.chunks));
   const ImageInfo& image = batch->tasks.image;

@@ -9,7 +9,9 @@
 
 #include "ops/codecs/codec.h"
 #include "ops/core/status.h"
+#include "ops/gpu/plan/jpeg_files.h"
 #include "ops/gpu/plan/l3_plan.h"
+#include "ops/gpu/plan/parallel.h"
 #include "ops/image/device/image_plan.h"
 #include "ops/image/finish.h"
 #include "ops/image/recipe.h"
@@ -30,6 +32,7 @@ struct DeviceBatch {
   std::vector<L3DeviceFile> files;
   // Of records: what is to become of each image. None of files by themselves.
   std::vector<ImageDeviceInput> inputs;
+  JpegDeviceFiles jpeg;  // those of the records that are of JPEG
 
   // What PlanDeviceBatch finds.
   L3DeviceBatch tasks;
@@ -49,10 +52,12 @@ struct DeviceBatch {
 void AddRecords(const std::vector<RecordPtr>& records,
                 const std::vector<SamplePlan>& plans, DeviceBatch* batch);
 
-// Plans a batch of at least one file. Errors: those of PlanImageDevice and
-// PlanL3Device; InvalidArgument for a mean, std or type that does not fit the
-// images.
-Status PlanDeviceBatch(const DeviceSteps& steps, DeviceBatch* batch);
+// Plans a batch of at least one file; JPEG files must be records. `parallel`
+// decodes those that no device does. Errors: those of PlanImageDevice,
+// JpegDeviceFiles::Prepare and PlanL3Device; InvalidArgument for a mean, std or
+// type that does not fit the images.
+Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
+                       DeviceBatch* batch);
 
 }  // namespace liquid
 

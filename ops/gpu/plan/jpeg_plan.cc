@@ -14,6 +14,9 @@
 namespace liquid {
 namespace {
 
+// Of a task.
+constexpr uint32_t kBlocksOfTask = 256;
+constexpr uint32_t kRowsOfTask = 16;
 // What a thread passes over behind the last MCU: an encoder leaves some bits.
 constexpr uint64_t kMostRest = 1 << 16;
 // Blocks of scratch memory begin at a multiple of this.
@@ -294,13 +297,13 @@ void JpegDeviceTasks::AppendCodes(size_t i, L3DeviceBatch* batch) const {
 
 void JpegDeviceTasks::AppendBlocks(size_t i, L3DeviceBatch* batch) const {
   const Image& image = images_[i];
-  for (uint32_t at = 0; at < image.device.blocks; at += kJpegBlocksOfTask) {
+  for (uint32_t at = 0; at < image.device.blocks; at += kBlocksOfTask) {
     L3DeviceTask task = {};
     task.kind = L3TaskKind::kJpegBlocks;
     task.image = image.number;
     task.begin[0] = i;
     task.number = at;
-    task.width = std::min(kJpegBlocksOfTask, image.device.blocks - at);
+    task.width = std::min(kBlocksOfTask, image.device.blocks - at);
     batch->tasks.push_back(task);
     batch->origins.push_back({});
   }
@@ -310,7 +313,7 @@ void JpegDeviceTasks::AppendPixels(size_t i, const ImageDeviceChunk& chunk,
                                    L3DeviceBatch* batch) const {
   const Image& image = images_[i];
   const uint64_t row_bytes = uint64_t{chunk.width} * image.device.components;
-  for (uint32_t at = 0; at < image.device.height; at += kJpegRowsOfTask) {
+  for (uint32_t at = 0; at < image.device.height; at += kRowsOfTask) {
     L3DeviceTask task = {};
     task.kind = L3TaskKind::kJpegPixels;
     task.image = image.number;
@@ -319,7 +322,7 @@ void JpegDeviceTasks::AppendPixels(size_t i, const ImageDeviceChunk& chunk,
     task.begin[1] = (image.number - chunk.first) * chunk.height * row_bytes;
     task.size[0] = static_cast<uint32_t>(row_bytes);
     task.row_begin = at;
-    task.row_end = std::min(at + kJpegRowsOfTask, image.device.height);
+    task.row_end = std::min(at + kRowsOfTask, image.device.height);
     batch->tasks.push_back(task);
     batch->origins.push_back({});
   }

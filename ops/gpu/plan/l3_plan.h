@@ -29,7 +29,8 @@ struct L3DeviceFile {
   Window window;
   int64_t sample = -1;
   bool is_registered = false;  // a device reads the bytes by itself
-  // Of a file of JPEG, whose window it says; it must outlive the call.
+  ByteSpan index = {};         // of a file of JPEG; may be empty
+  // Of such a file, whose window it says; it must outlive the call.
   const JpegDevicePlan* jpeg = nullptr;
 };
 

@@ -151,7 +151,19 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     DeviceSteps steps = steps_;
     steps.mean = ValuesOf(context->input(3));
     steps.std = ValuesOf(context->input(4));
-    TF_RETURN_IF_ERROR(ToTf(PlanDeviceBatch(steps, &work->batch)));
+    auto* const workers =
+        context->device()->tensorflow_cpu_worker_threads()->workers;
+    const auto parallel =
+        [workers](int64_t count, int64_t cycles,
+                  const std::function<void(int64_t, int64_t)>& part) {
+          workers->ParallelFor(count, cycles, part);
+        };
+    TF_RETURN_IF_ERROR(ToTf(PlanDeviceBatch(steps, parallel, &work->batch)));
+    const Tensor& files = context->input(0);
+    if (files.dtype() == tensorflow::DT_VARIANT) {
+      const auto& records = *files.scalar<Variant>()().get<BatchRecords>();
+      work->batch.jpeg.Count(records.formats, records.count_decode);
+    }
     work->shape = TensorShape(work->batch.shape);
     const L3LaneLayout layout(work->batch.tasks, work->batch.files,
                               work->batch.recipe());
@@ -163,13 +175,6 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
                           type_, work->shape, layout.device_size, may_wait);
                     },
                     &work->taken)));
-    auto* const workers =
-        context->device()->tensorflow_cpu_worker_threads()->workers;
-    const auto parallel =
-        [workers](int64_t count, int64_t cycles,
-                  const std::function<void(int64_t, int64_t)>& part) {
-          workers->ParallelFor(count, cycles, part);
-        };
     const Status started = StartDeviceBatch(
         work->batch, layout, parallel, work->slot().memory(),
         work->slot().lane(),

@@ -64,9 +64,10 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .SetIsStateful()
     .SetShapeFn(DecodeShape)
     .Doc(R"doc(
-Decodes a batch of L3 and raw images of one size into the memory of a GPU.
+Decodes a batch of L3, raw and JPEG images into the memory of a GPU.
 
-Runs on the processor, and ends when the pixels are complete and checked.
+Runs on the processor, and ends when the pixels are complete and checked. JPEG files must be
+records; those without an index, and what is no baseline file, the processor decodes.
 
 files: Strings [n], the bytes of the files; or a scalar, the records of a batch of
   Liquid>DecodeBatchDataset, whose bytes are taken from where they were read to, and

@@ -40,6 +40,7 @@ using Samples = std::vector<std::vector<int64_t>>;
 // Notes what an epoch is told.
 class Notes : public EpochRun {
  public:
+  CountDecode LaterDecodes() override { return nullptr; }
   void Delivered(const BatchReport& report) override {
     reports.push_back(report);
   }

@@ -478,6 +478,24 @@ TEST(SnapshotTest, ACheckpointBringsItsMixes) {
   EXPECT_EQ(Take(sought.get(), 1).held, held);
 }
 
+TEST(SnapshotTest, LaterDecodesCountWhenTheRunIsOver) {
+  const auto snapshot = Make(TwoFormats());
+  CountDecode count;
+  {
+    const Snapshot::Lease lease = Take(snapshot.get(), 2);
+    count = lease.run->LaterDecodes();
+  }
+  count(1, true, 0.25);
+  count(1, false, 0.5);
+  count(2, true, 1);  // there is none
+  const std::string json = snapshot->StatsJson(false);
+  for (const char* said : {"\"epoch\":2", "\"decodes\":{\"png\":0,\"raw\":2}",
+                           "\"libjpeg_decodes\":{\"png\":0,\"raw\":1}",
+                           "\"decode_seconds\":{\"png\":0,\"raw\":0.75}"}) {
+    EXPECT_THAT(json, HasSubstr(said));
+  }
+}
+
 TEST(SnapshotTest, StatisticsSayWhatARunTold) {
   const auto snapshot = Make(TwoFormats());
   const Snapshot::Lease lease = Take(snapshot.get(), 3);

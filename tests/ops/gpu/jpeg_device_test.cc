@@ -6,7 +6,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
+#include "ops/codecs/raw/raw_codec.h"
+#include "ops/gpu/plan/jpeg_files.h"
 #include "ops/gpu/plan/jpeg_plan.h"
 #include "tests/ops/codecs/jpeg_testing.h"
 #include "tests/ops/gpu/host_device.h"
@@ -291,6 +294,78 @@ TEST(JpegDevicePlanTest, LeavesOthersToTheHost) {
   file.jpeg = &plan;
   EXPECT_EQ(PlanL3Device({file}, DecodeLimits(), &batch).message(),
             "image 0: jpeg: a device decodes it for a recipe alone");
+}
+
+// All files of a batch, one after the other.
+void OneByOne(int64_t count, int64_t /*cycles*/,
+              const std::function<void(int64_t, int64_t)>& part) {
+  for (int64_t i = 0; i < count; ++i) part(i, i + 1);
+}
+
+TEST(JpegDeviceFilesTest, AreForTheDeviceOrDecoded) {
+  Noise noise(9);
+  std::vector<Image> images;
+  for (int i = 0; i < 4; ++i) {
+    images.push_back(RandomImage(kBaselineKinds[3], 60, &noise));
+  }
+  images[1].index.clear();
+  const JpegKind progressive = {"S420Progressive", 3, 2, 2, true};
+  images[2].file = WriteJpeg(progressive, images[2].info,
+                             MakePixels(images[2].info, noise.Next(), 9));
+  images[2].index.clear();
+  images[2].expected =
+      Decoded(images[2].file, images[2].info, images[2].window);
+  std::vector<L3DeviceFile> files;
+  for (const Image& image : images) {
+    files.push_back({SpanIn(image.file), image.window});
+    files.back().index = SpanIn(image.index);
+  }
+  const L3DeviceFile other = {ByteSpan(images[3].expected.data(), 10), {}};
+  files.push_back(other);
+  JpegDeviceFiles jpeg;
+  const Status status = jpeg.Prepare(DecodeLimits(), OneByOne, &files);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_NE(files[0].jpeg, nullptr);
+  EXPECT_NE(files[3].jpeg, nullptr);
+  EXPECT_EQ(files[4].bytes.data, other.bytes.data);
+  ASSERT_EQ(jpeg.on_host().size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const JpegDeviceFiles::OnHost& found = jpeg.on_host()[i];
+    const L3DeviceFile& file = files[found.number];
+    EXPECT_EQ(found.number, i + 1);
+    EXPECT_EQ(found.by_library, i == 1);
+    EXPECT_EQ(file.jpeg, nullptr);
+    const Image& image = images[found.number];
+    ImageInfo info;
+    ASSERT_TRUE(Peek(Format::kRaw, file.bytes, DecodeLimits(), &info).ok());
+    EXPECT_EQ(info.height, image.window.height);
+    EXPECT_EQ(info.width, image.window.width);
+    const uint8_t* pixels = file.bytes.data + kRawHeaderBytes;
+    EXPECT_EQ(Bytes(pixels, file.bytes.data + file.bytes.size), image.expected);
+    EXPECT_TRUE(file.window.y == 0 && file.window.x == 0 &&
+                file.window.height == info.height);
+  }
+}
+
+TEST(JpegDeviceFilesTest, ErrorsNameTheImage) {
+  Noise noise(10);
+  std::vector<Image> images;
+  std::vector<L3DeviceFile> files;
+  for (int i = 0; i < 3; ++i) {
+    images.push_back(RandomImage(kBaselineKinds[2], 60, &noise));
+  }
+  images[1].index.back() ^= 1;
+  images[2].file.resize(30);
+  for (const Image& image : images) {
+    files.push_back({SpanIn(image.file), image.window, 7});
+    files.back().index = SpanIn(image.index);
+  }
+  JpegDeviceFiles jpeg;
+  const Status status = jpeg.Prepare(DecodeLimits(), OneByOne, &files);
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(),
+            "image 1 (sample 7): jpeg: the index is damaged: its checksum is "
+            "wrong");
 }
 
 TEST(JpegDeviceDamageTest, NamesTheImageAndThePlace) {

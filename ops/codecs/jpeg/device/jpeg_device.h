@@ -30,12 +30,10 @@ constexpr uint32_t kJpegTables = 4;  // of an image, at most
 // Bits of a code that are looked up; longer ones are found one by one.
 constexpr uint32_t kJpegLookupBits = 9;
 
-// Segments of a task, a thread each.
+// That do a task of the first kind, which has as many segments at most; and of
+// the others.
 constexpr uint32_t kJpegCodesThreads = 64;
-// Blocks of a task, and threads that do it.
-constexpr uint32_t kJpegBlocksOfTask = 256;
 constexpr uint32_t kJpegThreads = 128;
-constexpr uint32_t kJpegRowsOfTask = 16;
 
 // A Huffman table. Codes of n bits, moved up to 16, lie below end[n - 1], which
 // is 0 where there is none; a code of n bits + delta[n - 1] is the number of

@@ -22,10 +22,13 @@ LIQUID_DEVICE_TABLE uint8_t kJpegOrder[kJpegBlockSize] = {
 // are zeros.
 class JpegBits {
  public:
-  LIQUID_DEVICE JpegBits(const uint8_t* bytes, uint32_t size, uint32_t bit)
-      : next_(bytes), end_(bytes + size) {
+  // `bytes` begin at a multiple of 4.
+  LIQUID_DEVICE JpegBits(const uint8_t* bytes, const JpegDeviceSegment& segment)
+      : bytes_(bytes + segment.begin / 4 * 4),
+        next_(static_cast<uint32_t>(segment.begin % 4)),
+        end_(next_ + segment.bytes) {
     Fill();
-    Skip(bit);
+    Skip(segment.bit);
   }
 
   // The next ones, the first one highest. At least 32 are there after Fill.
@@ -47,10 +50,11 @@ class JpegBits {
         return;
       }
     }
+    LIQUID_SELDOM
     while (count_ < 32) {
       uint32_t byte = 0;
       if (!IsAtMarker()) {
-        byte = *next_;
+        byte = bytes_[next_];
         next_ += byte == 0xFF ? 2 : 1;
       } else {
         made_up_ += 8;
@@ -66,8 +70,8 @@ class JpegBits {
   // Goes on behind the restart marker of this number. False where it is not
   // there, with less than a byte left before it. What was skipped was there.
   LIQUID_DEVICE bool Restart(uint32_t number) {
-    if (count_ - made_up_ >= 8 || end_ - next_ < 2 || next_[0] != 0xFF ||
-        next_[1] != 0xD0 + number) {
+    if (count_ - made_up_ >= 8 || end_ - next_ < 2 || bytes_[next_] != 0xFF ||
+        bytes_[next_ + 1] != 0xD0 + number) {
       return false;
     }
     next_ += 2;
@@ -83,30 +87,31 @@ class JpegBits {
 
   // Whether an end of the file follows what is left.
   LIQUID_DEVICE bool IsBeforeEnd() {
-    while (!IsAtMarker()) next_ += *next_ == 0xFF ? 2 : 1;
-    return end_ - next_ >= 2 && next_[1] == 0xD9;
+    while (!IsAtMarker()) next_ += bytes_[next_] == 0xFF ? 2 : 1;
+    return end_ - next_ >= 2 && bytes_[next_ + 1] == 0xD9;
   }
 
  private:
   // Whether a marker comes next, or the end.
   LIQUID_DEVICE bool IsAtMarker() const {
     if (next_ == end_) return true;
-    return *next_ == 0xFF && (end_ - next_ < 2 || next_[1] != 0);
+    return bytes_[next_] == 0xFF &&
+           (end_ - next_ < 2 || bytes_[next_ + 1] != 0);
   }
 
   // The next four bytes, the first one highest, of words that hold them.
   LIQUID_DEVICE uint32_t Four() const {
-    const uint32_t skew =
-        static_cast<uint32_t>(reinterpret_cast<size_t>(next_) % 4);
-    const uint8_t* words = next_ - skew;
+    const uint32_t skew = next_ % 4;
+    const uint8_t* const words = bytes_ + (next_ - skew);
     const uint32_t low = L3Read<uint32_t>(words);
     const uint32_t high = skew == 0 ? low : L3Read<uint32_t>(words + 4);
     // From byte `skew` of the two on, the other way round.
     return L3Permute(low, high, 0x0123 + skew * 0x1111);
   }
 
-  const uint8_t* next_;
-  const uint8_t* const end_;
+  const uint8_t* const bytes_;
+  uint32_t next_;  // byte
+  const uint32_t end_;
   uint64_t word_ = 0;
   uint32_t count_ = 0;    // valid bits of `word_`
   uint32_t made_up_ = 0;  // of all that was read
@@ -187,7 +192,7 @@ LIQUID_DEVICE inline JpegDeviceError JpegDecodeSegment(
     const JpegDeviceImage& image, const JpegDeviceSegment& segment,
     const uint8_t* bytes, const JpegSharedCodes& shared, int16_t* block,
     uint8_t* scratch) {
-  JpegBits bits(bytes + segment.begin, segment.bytes, segment.bit);
+  JpegBits bits(bytes, segment);
   int32_t dc[3] = {segment.dc[0], segment.dc[1], segment.dc[2]};
   uint32_t until_restart = segment.until_restart, restart = segment.restart;
   const auto begin_interval = [&] {
