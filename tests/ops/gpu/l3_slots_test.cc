@@ -1,0 +1,107 @@
+// Which memory a batch is decoded in.
+#include "ops/gpu/driver/l3_slots.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+namespace liquid::l3_slots_test {
+namespace {
+
+struct Slot : L3Slot {
+  bool IsOurs() const override { return is_ours; }
+  Status WaitForOthers() override {
+    ++waits;
+    return waiting;
+  }
+
+  bool is_ours = true;
+  int waits = 0;
+  Status waiting;
+};
+
+class L3SlotsTest : public testing::Test {
+ protected:
+  // Takes a slot, and lends it.
+  Status Take(std::shared_ptr<Slot>* taken) {
+    std::shared_ptr<L3Slot> slot;
+    LIQUID_RETURN_IF_ERROR(slots_.Take(
+        [&] {
+          auto made = std::make_unique<Slot>();
+          made_ = made.get();
+          return made;
+        },
+        // What was made once fits again.
+        [&](bool may_wait, L3Slot* of) {
+          may_wait_.push_back(may_wait);
+          if (of != made_ || !is_full_) return OkStatus();
+          return Status(StatusCode::kResourceExhausted, "full");
+        },
+        &slot));
+    made_ = nullptr;
+    *taken = std::static_pointer_cast<Slot>(slot);
+    (*taken)->is_ours = false;
+    slots_.Return(slot.get());
+    return OkStatus();
+  }
+
+  L3Slots slots_;
+  L3Slot* made_ = nullptr;
+  bool is_full_ = false;
+  std::vector<bool> may_wait_;
+};
+
+TEST_F(L3SlotsTest, WhatHasBeenFreeForACallComesBeforeWhatIsNew) {
+  std::shared_ptr<Slot> first, second, third, fourth;
+  ASSERT_TRUE(Take(&first).ok());
+  ASSERT_TRUE(Take(&second).ok());
+  EXPECT_NE(first, second);
+  first->is_ours = true;
+  // Just freed: a step may still use it.
+  ASSERT_TRUE(Take(&third).ok());
+  EXPECT_NE(third, first);
+  EXPECT_NE(third, second);
+  EXPECT_EQ(first->waits, 1);
+  ASSERT_TRUE(Take(&fourth).ok());
+  EXPECT_EQ(fourth, first);
+  EXPECT_EQ(first->waits, 1);
+}
+
+TEST_F(L3SlotsTest, WithoutMemoryWhatWasJustFreedIsTaken) {
+  std::shared_ptr<Slot> first, second;
+  ASSERT_TRUE(Take(&first).ok());
+  is_full_ = true;
+  EXPECT_EQ(Take(&second).code(), StatusCode::kResourceExhausted);
+  first->is_ours = true;
+  may_wait_.clear();
+  ASSERT_TRUE(Take(&second).ok());
+  EXPECT_EQ(second, first);
+  // For a new one nothing is waited for, since there is this one.
+  EXPECT_EQ(may_wait_, (std::vector<bool>{false, true}));
+}
+
+TEST_F(L3SlotsTest, WhatOthersLeftIsAnErrorOfTheNextBatch) {
+  std::shared_ptr<Slot> first, second;
+  ASSERT_TRUE(Take(&first).ok());
+  first->is_ours = true;
+  first->waiting = Status(StatusCode::kInternal, "no stream");
+  const Status taken = Take(&second);
+  EXPECT_EQ(taken.code(), StatusCode::kInternal);
+  EXPECT_EQ(taken.message(), "no stream");
+}
+
+TEST_F(L3SlotsTest, AUserKeepsASlotWhenTheOthersGo) {
+  auto slots = std::make_unique<L3Slots>();
+  std::shared_ptr<L3Slot> slot;
+  ASSERT_TRUE(slots
+                  ->Take([] { return std::make_unique<Slot>(); },
+                         [](bool, L3Slot*) { return OkStatus(); }, &slot)
+                  .ok());
+  slots->Return(slot.get());
+  slots.reset();
+  EXPECT_EQ(slot.use_count(), 1);
+}
+
+}  // namespace
+}  // namespace liquid::l3_slots_test
