@@ -372,22 +372,21 @@ class ConvertS3Test(absltest.TestCase):
   def test_memory(self):
     """A source three times as large needs hardly more of it."""
     rng = np.random.default_rng(5)
-    for count in (100, 300):
-      folder = f"{self.root}/large{count}"
-      for i in range(count):
-        pixels = rng.integers(0, 256, (640, 640, 3), np.uint8)
-        photos.save(f"{folder}/noise/{i:03}.bmp", pixels)
-      self._upload(folder, f"large{count}")
+    folder = f"{self.root}/large"
+    for i in range(300):
+      pixels = rng.integers(0, 256, (640, 640, 3), np.uint8)
+      photos.save(f"{folder}/{'third' if i < 100 else 'rest'}/noise/{i:03}.bmp", pixels)
+    self._upload(folder, "large")
     used = [
       self._in_child(
-        lambda count=count: self._convert(
-          f"s3://bucket/large{count}",
-          f"s3://bucket/large{count}.liquid",
+        lambda name=name, source=source: self._convert(
+          f"s3://bucket/{source}",
+          f"s3://bucket/{name}.liquid",
           mix="raw:1",
           replicate=False,
         )
       )
-      for count in (100, 300)
+      for name, source in (("a-third", "large/third"), ("all", "large"))
     ]
     more = 200 * 640 * 640 * 3
     self.assertLess(used[1] - used[0], more // 3)
