@@ -24,11 +24,12 @@ def papers(root: pathlib.Path, *words: str) -> commands.Done:
   """Runs `papers --quick` with a folder for all that it makes.
 
   That is `evidence`, `papers.md` with its plots, and `work`. What it measures is in
-  processes of their own, but for importing TensorFlow.
+  processes of their own, but for importing TensorFlow; advice is for a machine whose
+  speed is known.
   """
   places = {"evidence": "evidence", "page": "papers.md", "workdir": "work"}
   flags = [f"--{flag}={root}/{place}" for flag, place in places.items()]
-  with commands.measuring_in_children():
+  with commands.measuring_in_children("tools.bench.papers.core_aside:advise"):
     return commands.run("papers", *words, "--quick", "--json", *flags, program=BENCH)
 
 

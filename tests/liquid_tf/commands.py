@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import runs
+import steady
 from absl.testing import flagsaver
 
 from liquid_tf import _words
@@ -54,23 +55,34 @@ def run(*words: str, program: main.Program = main.LIQUID_TF) -> Done:
   return Done(code, stdout.getvalue(), stderr.getvalue())
 
 
-def measuring_in_children() -> contextlib.AbstractContextManager:
+def measuring_in_children(profiling: str = "") -> contextlib.AbstractContextManager:
   """What would be measured in fresh processes is so in children of one.
 
   That one has imported TensorFlow, and run nothing of it.
+
+  Args:
+    profiling: function of a request, MODULE:NAME, that profiles: a machine whose speed
+      is known, as others may keep this one too busy for advice.
   """
-  return mock.patch.object(fresh, "run", _measured)
+
+  def measured(
+    request: dict[str, Any], environment: Mapping[str, str] | None = None
+  ) -> dict[str, Any]:
+    answer, _ = runs.in_new_process(
+      _answer,
+      request=request,
+      environment=dict(environment or {}),
+      steadily=request["function"] == profiling,
+    )
+    return fresh.measurement(answer)
+
+  return mock.patch.object(fresh, "run", measured)
 
 
-def _measured(
-  request: dict[str, Any], environment: Mapping[str, str] | None = None
+def _answer(
+  request: dict[str, Any], environment: dict[str, str], steadily: bool
 ) -> dict[str, Any]:
-  given = {"request": request, "environment": dict(environment or {})}
-  answer, _ = runs.in_new_process(_answer, **given)
-  return fresh.measurement(answer)
-
-
-def _answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
   os.environ.update(environment)
-  with _words.worded(_words.marked):
+  machine = steady.Machine().timed() if steadily else contextlib.nullcontext()
+  with _words.worded(_words.marked), machine:
     return fresh.answer(request)
