@@ -57,8 +57,8 @@ class Planner {
 
   // Settles what the images together need.
   void Finish() {
-    batch_->bytes =
-        (batch_->bytes + kL3PieceBytes - 1) / kL3PieceBytes * kL3PieceBytes;
+    batch_->bytes = (batch_->bytes + kL3ReadOn + kL3PieceBytes - 1) /
+                    kL3PieceBytes * kL3PieceBytes;
     // In the order of the files.
     const std::vector<L3DeviceImage> added = std::move(batch_->images);
     batch_->images.clear();
@@ -79,7 +79,8 @@ class Planner {
         for (size_t i = begin; i < end; ++i) {
           if (added[i].kind == kind) Take(added[i], &launch);
         }
-        launch.blocks = launch.count;
+        const uint32_t at_once = TasksAtOnce(kind);
+        launch.blocks = (launch.count + at_once - 1) / at_once;
         launch.threads = kL3Warp * batch_->image.channels;
         if (launch.count > 0) batch_->launches.push_back(launch);
       }
@@ -106,6 +107,13 @@ class Planner {
     }
   }
 
+  // That a block does.
+  uint32_t TasksAtOnce(L3TaskKind kind) const {
+    return kind == L3TaskKind::kV2 && batch_->image.bits == 8
+               ? L3TasksAtOnce<L3TaskKind::kV2, uint8_t>(batch_->image.channels)
+               : 1;
+  }
+
   // Of shared memory that a block needs for the largest patch.
   uint32_t SharedBytes(const L3DeviceImage& image) const {
     if (image.kind == L3TaskKind::kRaw) return 0;
@@ -113,8 +121,11 @@ class Planner {
     const auto shared = image.kind == L3TaskKind::kCompact
                             ? L3SharedBytesCompact
                             : L3SharedBytesV2;
-    return shared(batch_->image.channels, batch_->image.bits,
-                  L3RoundUp(kL3PieceBytes - 1 + image.most));
+    const uint32_t bytes = shared(batch_->image.channels, batch_->image.bits,
+                                  L3RoundUp(kL3PieceBytes - 1 + image.most));
+    return TasksAtOnce(image.kind) == 1
+               ? bytes
+               : std::max<uint32_t>(bytes, sizeof(L3SharedFours));
   }
 
   // The first file decides the size of all, but for scratch memory.

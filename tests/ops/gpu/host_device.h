@@ -67,6 +67,13 @@ class HostWarp {
     for (uint32_t i = places; i < kL3Warp; ++i) moved[i] = lanes[i - places];
     return moved;
   }
+  template <uint32_t kRun>
+  void AddBelow(Lanes& lanes, uint32_t places) {
+    const Lanes before = lanes;
+    for (uint32_t i = 0; i < kL3Warp; ++i) {
+      if (i % kRun >= places) lanes[i] += before[i - places];
+    }
+  }
   Lanes FromLane(const Lanes& lanes, const Lanes& which) {
     Lanes moved;
     for (uint32_t i = 0; i < kL3Warp; ++i) moved[i] = lanes[which[i] % kL3Warp];
@@ -173,9 +180,11 @@ void DoTasksOnHost(const L3DeviceOutput& output, const L3DeviceTask* tasks,
   HostBlock block(threads, order);
   // One block does every task: what it leaves behind must not matter.
   const HostMemory memory(shared_bytes);
-  for (uint32_t i = 0; i < count; ++i) {
-    L3DoTask<kKind, Sample, Out, Variant>(block, tasks[i], bytes, output,
-                                          pixels, memory.data(), &results[i]);
+  const uint32_t most = L3TasksAtOnce<kKind, Sample>(output.channels);
+  for (uint32_t i = 0; i < count; i += most) {
+    L3DoTasksAtOnce<kKind, Sample, Out, Variant>(
+        block, tasks + i, std::min(most, count - i), bytes, output, pixels,
+        memory.data(), results + i);
   }
 }
 

@@ -15,12 +15,18 @@
 #include "ops/codecs/l3/device/l3_device.cuh"
 
 // At most a warp for each of four channels; and few registers, for many blocks.
-#define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                     \
-  extern "C" __global__ void __launch_bounds__(128, 8) liquid_l3_##name(       \
-      const liquid::L3DeviceOutput* output, const liquid::L3DeviceTask* tasks, \
-      uint32_t count, const uint8_t* bytes, void* pixels, uint32_t* results) { \
-    liquid::L3DoTasks<liquid::L3TaskKind::kind, sample, out, variant>(         \
-        output, tasks, count, bytes, pixels, results);                         \
+// Of version 2 with 8 bits a warp does four patches: it has more to keep.
+#define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                 \
+  extern "C" __global__ void __launch_bounds__(                            \
+      128, liquid::L3TasksAtOnce<liquid::L3TaskKind::kind, sample>(        \
+               liquid::kL3FourChannels) > 1                                \
+               ? 6                                                         \
+               : 8) liquid_l3_##name(const liquid::L3DeviceOutput* output, \
+                                     const liquid::L3DeviceTask* tasks,    \
+                                     uint32_t count, const uint8_t* bytes, \
+                                     void* pixels, uint32_t* results) {    \
+    liquid::L3DoTasks<liquid::L3TaskKind::kind, sample, out, variant>(     \
+        output, tasks, count, bytes, pixels, results);                     \
   }
 
 #define LIQUID_L3_KERNELS(name, kind, stored, sample)                        \

@@ -43,6 +43,39 @@ LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
   });
 }
 
+// How many tasks of a kind a block does at once.
+template <L3TaskKind kKind, typename Sample>
+LIQUID_HOST_DEVICE constexpr uint32_t L3TasksAtOnce(uint32_t channels) {
+  return kKind == L3TaskKind::kV2 && sizeof(Sample) == 1 &&
+                 channels == kL3FourChannels
+             ? kL3FourTasks
+             : 1;
+}
+
+// Does `count` tasks of that kind, up to L3TasksAtOnce(), as L3DoTask.
+template <L3TaskKind kKind, typename Sample, typename Out, typename Variant,
+          typename Block>
+LIQUID_DEVICE void L3DoTasksAtOnce(Block& block, const L3DeviceTask* tasks,
+                                   uint32_t count, const uint8_t* bytes,
+                                   const L3DeviceOutput& output, Out* pixels,
+                                   uint8_t* memory, uint32_t* results) {
+  uint32_t left = (1u << count) - 1;
+  if constexpr (L3TasksAtOnce<kKind, Sample>(kL3FourChannels) > 1) {
+    if (output.channels == kL3FourChannels) {
+      left = L3DecodeFours(block, tasks, count, bytes, output, pixels, memory,
+                           results);
+    }
+  }
+  LIQUID_SELDOM
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((left >> i & 1) == 0) continue;
+    // In registers, which no store can be taken to change.
+    const L3DeviceTask task = tasks[i];
+    L3DoTask<kKind, Sample, Out, Variant>(block, task, bytes, output, pixels,
+                                          memory, &results[i]);
+  }
+}
+
 #if defined(__CUDACC__)
 
 template <L3TaskKind kKind, typename Sample, typename Out, typename Variant>
@@ -53,12 +86,12 @@ __device__ void L3DoTasks(const L3DeviceOutput* __restrict__ output,
                           uint32_t* __restrict__ results) {
   extern __shared__ uint4 liquid_l3_memory[];
   L3DeviceBlock block;
-  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
-    // In registers, which no store can be taken to change.
-    const L3DeviceTask task = tasks[i];
-    L3DoTask<kKind, Sample, Out, Variant>(
-        block, task, bytes, *output, static_cast<Out*>(pixels),
-        reinterpret_cast<uint8_t*>(liquid_l3_memory), &results[i]);
+  const uint32_t most = L3TasksAtOnce<kKind, Sample>(output->channels);
+  for (uint32_t i = blockIdx.x * most; i < count; i += gridDim.x * most) {
+    L3DoTasksAtOnce<kKind, Sample, Out, Variant>(
+        block, tasks + i, count - i < most ? count - i : most, bytes, *output,
+        static_cast<Out*>(pixels), reinterpret_cast<uint8_t*>(liquid_l3_memory),
+        results + i);
   }
 }
 

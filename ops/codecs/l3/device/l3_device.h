@@ -16,6 +16,10 @@ constexpr uint32_t kL3V1BandRows = 8;
 // multiple of it. The batch begins and ends at one.
 constexpr uint32_t kL3PieceBytes = 16;
 
+// Bytes behind all that is sent that are read, and mean nothing: a group is
+// read in whole words, and what is damaged up to a row on.
+constexpr uint32_t kL3ReadOn = 208;
+
 // The most of a raw image that makes a task. A block's threads number what they
 // store in 32 bits.
 constexpr uint32_t kL3RawRows = 16;

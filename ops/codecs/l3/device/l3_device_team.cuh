@@ -16,6 +16,8 @@
 //           Compute(f(lane))          the same for what writes Lanes only
 //           FromBelow(lanes, n)       what the lane n places before has;
 //                                     unspecified for the first n
+//           AddBelow<run>(lanes, n)  adds what FromBelow gives, where that is
+//                                 of the same run of so many lanes
 //           FromLane(lanes, which)    what lane which[lane] % kL3Warp has
 //           FromOne(lanes, lane)      what that lane has, to all of them
 //           Ballot(f(lane))           bit l: what f says of lane l; to all
@@ -97,6 +99,100 @@ LIQUID_DEVICE inline void L3AtomicAdd(uint64_t value, uint64_t* to) {
 #endif
 }
 
+// The value, of which the compiler knows nothing: it stays in a register, and
+// is not computed anew wherever it is used.
+template <typename T>
+LIQUID_DEVICE inline T L3Opaque(T value) {
+#if defined(__CUDACC__)
+  if constexpr (sizeof(T) == 8) {
+    asm("" : "+l"(value));
+  } else {
+    asm("" : "+r"(value));
+  }
+#endif
+  return value;
+}
+
+// An address in the device's memory, or in a block's shared memory, that stays
+// in a register; and accesses that know which of the two it is.
+class L3Global {
+ public:
+  L3Global() = default;
+#if defined(__CUDACC__)
+  __device__ explicit L3Global(const void* at)
+      : at_(L3Opaque(__cvta_generic_to_global(at))) {}
+  __device__ uint32_t Word(uint32_t number) const {
+    uint32_t word;
+    asm("ld.global.nc.u32 %0, [%1];"
+        : "=r"(word)
+        : "l"(at_ + size_t{number} * 4));
+    return word;
+  }
+  __device__ void Write(const L3Piece& piece) const {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(at_),
+                 "r"(piece.words[0]), "r"(piece.words[1]), "r"(piece.words[2]),
+                 "r"(piece.words[3])
+                 : "memory");
+  }
+#else
+  explicit L3Global(const void* at) : at_(reinterpret_cast<size_t>(at)) {}
+  uint32_t Word(uint32_t number) const {
+    return L3Read<uint32_t>(reinterpret_cast<const uint32_t*>(at_) + number);
+  }
+  void Write(const L3Piece& piece) const {
+    L3Write(piece, reinterpret_cast<void*>(at_));
+  }
+#endif
+  LIQUID_DEVICE void Add(size_t bytes) { at_ += bytes; }
+
+ private:
+  size_t at_;
+};
+
+class L3Shared {
+ public:
+  L3Shared() = default;
+#if defined(__CUDACC__)
+  __device__ explicit L3Shared(const void* at)
+      : at_(L3Opaque(static_cast<uint32_t>(__cvta_generic_to_shared(at)))) {}
+  __device__ uint32_t Byte(uint32_t offset) const {
+    uint32_t byte;
+    asm volatile("ld.shared.u8 %0, [%1];"
+                 : "=r"(byte)
+                 : "r"(at_ + offset)
+                 : "memory");
+    return byte;
+  }
+  __device__ L3Piece Piece(uint32_t offset) const {
+    L3Piece piece;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(piece.words[0]), "=r"(piece.words[1]),
+                   "=r"(piece.words[2]), "=r"(piece.words[3])
+                 : "r"(at_ + offset)
+                 : "memory");
+    return piece;
+  }
+  __device__ void Write(uint32_t low, uint32_t high, uint32_t offset) const {
+    asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at_ + offset),
+                 "r"(low), "r"(high)
+                 : "memory");
+  }
+
+ private:
+  uint32_t at_;
+#else
+  explicit L3Shared(void* at) : at_(static_cast<uint8_t*>(at)) {}
+  uint32_t Byte(uint32_t offset) const { return at_[offset]; }
+  L3Piece Piece(uint32_t offset) const { return L3Read<L3Piece>(at_ + offset); }
+  void Write(uint32_t low, uint32_t high, uint32_t offset) const {
+    L3Write(uint64_t{high} << 32 | low, at_ + offset);
+  }
+
+ private:
+  uint8_t* at_;
+#endif
+};
+
 // Instructions of a device, and what they do.
 
 LIQUID_DEVICE inline uint32_t L3CountBits(uint32_t value) {
@@ -123,6 +219,17 @@ LIQUID_DEVICE inline uint32_t L3Funnel(uint32_t low, uint32_t high,
   return __funnelshift_r(low, high, at);
 #else
   return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> at % 32);
+#endif
+}
+
+// The same from bit `at` on, up to 32, which is the second word.
+LIQUID_DEVICE inline uint32_t L3FunnelTo(uint32_t low, uint32_t high,
+                                         uint32_t at) {
+#if defined(__CUDACC__)
+  return __funnelshift_rc(low, high, at);
+#else
+  return static_cast<uint32_t>((uint64_t{high} << 32 | low) >>
+                               (at < 32 ? at : 32));
 #endif
 }
 
@@ -159,15 +266,25 @@ LIQUID_DEVICE uint32_t L3AddSamples(uint32_t word, uint32_t count,
 #endif
 }
 
+// `start` and the bytes of a word, each as often as that of `times` says.
+LIQUID_DEVICE inline uint32_t L3AddBytes(uint32_t word, uint32_t times,
+                                         uint32_t start) {
+#if defined(__CUDACC__)
+  return __dp4a(word, times, start);
+#else
+  for (uint32_t i = 0; i < 32; i += 8) {
+    start += (word >> i & 255) * (times >> i & 255);
+  }
+  return start;
+#endif
+}
+
 // In every run of `kRun` lanes, the sums of all up to and with each.
 template <uint32_t kRun, typename Warp>
 LIQUID_DEVICE void L3Sums(Warp& warp, typename Warp::Lanes& lanes) {
   LIQUID_UNROLL
   for (uint32_t step = 1; step < kRun; step *= 2) {
-    auto below = warp.FromBelow(lanes, step);
-    warp.Compute([&](uint32_t lane) {
-      if (lane % kRun >= step) lanes[lane] += below[lane];
-    });
+    warp.template AddBelow<kRun>(lanes, step);
   }
 }
 
@@ -195,6 +312,16 @@ class L3DeviceWarp {
   }
   __device__ Lanes FromBelow(const Lanes& lanes, uint32_t places) {
     return {__shfl_up_sync(kAll, lanes.value, places)};
+  }
+  template <uint32_t kRun>
+  __device__ void AddBelow(Lanes& lanes, uint32_t places) {
+    // The exchange says by itself who has got something.
+    asm volatile(
+        "{ .reg .pred below; .reg .b32 value;\n\t"
+        "shfl.sync.up.b32 value|below, %0, %1, %2, -1;\n\t"
+        "@below add.u32 %0, %0, value; }"
+        : "+r"(lanes.value)
+        : "r"(places), "n"((kL3Warp - kRun) << 8));
   }
   __device__ Lanes FromLane(const Lanes& lanes, const Lanes& which) {
     return {__shfl_sync(kAll, lanes.value, static_cast<int>(which.value))};

@@ -6,8 +6,19 @@
 
 #include "ops/codecs/l3/device/l3_device_store.cuh"
 #include "ops/codecs/l3/device/l3_device_v2_band.cuh"
+#include "ops/codecs/l3/device/l3_device_v2_four.cuh"
 
 namespace liquid {
+
+// Where a task's patch is staged in the shared memory.
+LIQUID_DEVICE inline L3StagedPatch L3PlaceStaged(const L3DeviceTask& task,
+                                                 uint32_t channels,
+                                                 uint32_t bits,
+                                                 uint8_t* memory) {
+  const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
+  return {memory + sizeof(L3SharedV2) + L3BandBytesV2(channels, bits), skew,
+          skew + task.size[0]};
+}
 
 // Decodes the task's patch and stores what is wanted of it. Returns its result,
 // the same to all threads. `bytes` are the batch's, `memory` the shared memory.
@@ -21,10 +32,7 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV2(Block& block, const L3DeviceTask& task,
   const uint32_t channels = output.channels, bits = 8 * sizeof(Sample);
   L3SharedV2* shared = reinterpret_cast<L3SharedV2*>(memory);
   Sample* band = reinterpret_cast<Sample*>(memory + sizeof(L3SharedV2));
-  const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
-  const L3StagedPatch patch = {
-      memory + sizeof(L3SharedV2) + L3BandBytesV2(channels, bits), skew,
-      skew + task.size[0]};
+  const L3StagedPatch patch = L3PlaceStaged(task, channels, bits, memory);
   L3StagePatch(block, task, bytes, output, patch, &shared->checksum);
   const uint32_t found = L3FindRows(block, task, channels, bits, patch, shared);
   if (found != 0) return found;
@@ -48,6 +56,53 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV2(Block& block, const L3DeviceTask& task,
     L3Store(block, task, y, rows, source, lines, output);
   }
   return 0;
+}
+
+// Decodes the first `count` of `tasks`, up to kL3FourTasks, as far as four
+// patches at once can be. They are of RGB with 8 bits. Returns a bit for each
+// task that L3DecodeTaskV2 has still to do, the same to all threads; the others
+// have their results.
+template <typename Out, typename Block>
+LIQUID_DEVICE uint32_t L3DecodeFours(Block& block, const L3DeviceTask* tasks,
+                                     uint32_t count, const uint8_t* bytes,
+                                     const L3DeviceOutput& output, Out* pixels,
+                                     uint8_t* memory, uint32_t* results) {
+  using Warp = typename Block::Warp;
+  uint32_t wrong = 0;
+  if (output.verified == 0) {
+    L3SharedCrc* checksum = &reinterpret_cast<L3SharedV2*>(memory)->checksum;
+    LIQUID_SELDOM
+    for (uint32_t i = 0; i < count; ++i) {
+      const L3DeviceTask task = tasks[i];
+      L3StagePatch(block, task, bytes, output,
+                   L3PlaceStaged(task, kL3FourChannels, 8, memory), checksum);
+      wrong |= (checksum->differs != 0 ? 1u : 0u) << i;
+      block.EachThread([](uint32_t) {});
+    }
+  }
+  L3SharedFours* shared = reinterpret_cast<L3SharedFours*>(memory);
+  block.EachWarp(kL3FourWarps, [&](Warp& warp, uint32_t index) {
+    const uint32_t first = index * kL3FourPatches;
+    uint32_t left = 0;
+    if (first < count) {
+      const uint32_t rest = count - first;
+      left = L3DecodeFour(warp, tasks + first,
+                          rest < kL3FourPatches ? rest : kL3FourPatches,
+                          wrong >> first, bytes, output, pixels,
+                          results + first, shared->patches[index]);
+    }
+    warp.Each([&](uint32_t lane) {
+      if (lane == 0) shared->left[index] = left;
+    });
+  });
+  uint32_t left = 0;
+  LIQUID_UNROLL
+  for (uint32_t i = 0; i < kL3FourWarps; ++i) {
+    left |= shared->left[i] << kL3FourPatches * i;
+  }
+  // The memory is then the next tasks'.
+  block.EachThread([](uint32_t) {});
+  return left;
 }
 
 }  // namespace liquid
