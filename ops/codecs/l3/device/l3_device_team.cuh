@@ -163,6 +163,14 @@ class L3Shared {
                  : "memory");
     return byte;
   }
+  __device__ uint32_t Word(uint32_t offset) const {
+    uint32_t word;
+    asm volatile("ld.shared.u32 %0, [%1];"
+                 : "=r"(word)
+                 : "r"(at_ + offset)
+                 : "memory");
+    return word;
+  }
   __device__ L3Piece Piece(uint32_t offset) const {
     L3Piece piece;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -183,6 +191,9 @@ class L3Shared {
 #else
   explicit L3Shared(void* at) : at_(static_cast<uint8_t*>(at)) {}
   uint32_t Byte(uint32_t offset) const { return at_[offset]; }
+  uint32_t Word(uint32_t offset) const {
+    return L3Read<uint32_t>(at_ + offset);
+  }
   L3Piece Piece(uint32_t offset) const { return L3Read<L3Piece>(at_ + offset); }
   void Write(uint32_t low, uint32_t high, uint32_t offset) const {
     L3Write(uint64_t{high} << 32 | low, at_ + offset);

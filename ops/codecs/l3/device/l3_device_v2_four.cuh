@@ -8,7 +8,7 @@
 // taken away before it could reach the other half.
 //
 // What most patches are is decoded here. The rest is left to the block: patches
-// with the predictor *top* or nine widths, and all that is damaged.
+// with nine widths, and all that is damaged.
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_V2_FOUR_CUH_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_V2_FOUR_CUH_
 
@@ -40,6 +40,15 @@ struct L3FieldPair {
   LIQUID_DEVICE uint32_t Shift() const { return piece.words[3]; }
 };
 
+// How a channel's predictor goes on from the row above.
+struct alignas(8) L3Way {
+  // Of which bits of a difference it takes something off; of column 0 of none.
+  uint32_t taken;
+  uint32_t top;  // all ones for *top*: pixels are added up, not differences
+};
+
+constexpr uint32_t kL3WayBytes = sizeof(L3Way);
+
 // Where a channel's codes lie, and the widths that they stand for.
 struct alignas(16) L3CodesOfChannel {
   uint32_t at, bits;
@@ -57,11 +66,12 @@ struct alignas(16) L3SharedPatch {
   uint8_t rows[kL3FourStoredRows * kL3FourRowBytes];  // of pixels
   L3CodesOfChannel codes[kL3FourChannels];
   L3FieldPair fields[kL3FourChannels][kL3FourWidths];
+  L3Way ways[kL3FourChannels];
   // By row, channel and group.
   uint8_t widths[kL3FourBandRows * kL3FourChannels * kL3Groups];
   L3LinesOfPatch lines;
   uint32_t rows_end, groups;  // that are decoded; of a row
-  uint8_t apart[40];
+  uint8_t apart[16];
 };
 // So no two lanes' pixels meet in a bank of memory.
 static_assert(sizeof(L3SharedPatch) % 128 == 64, "patches share their banks");
@@ -79,18 +89,17 @@ struct L3LaneOfFour {
   L3Global words;
   uint32_t row_at, behind;
   L3SharedPatch* patch;
-  L3Shared fields;
+  L3Shared fields, ways;
   L3Shared widths, pixels, pieces;     // the lane's, of the first row
   uint32_t diffs[kL3FourChannels][4];  // above: pixels 0|2, 1|3, 4|6 and 5|7
-  // Of which bits of the difference above the predictor takes something off;
-  // of column 0, which the first word of a lane may have, of none.
-  uint32_t taken[kL3FourChannels], first;
+  uint32_t first;  // the bits of a lane's first word that are not of column 0
+  bool any_top;
   uint32_t red_green, blue_green;  // 1 where green is added
   uint32_t mean;                   // 0x00FF00FF where the mean is added to blue
   // Of the row.
   uint32_t bits[kL3FourChannels];  // of a group's fields
   uint32_t groups_at[kL3FourChannels];
-  uint32_t odds[kL3FourChannels][2], pairs[kL3FourChannels][2];
+  uint32_t pairs[kL3FourChannels][2];
   // Where the first of its pieces of 16 bytes of two rows goes, how far behind
   // it the others, and the next two rows'.
   L3Global out;
@@ -133,6 +142,7 @@ LIQUID_DEVICE inline bool L3ReadFourWords(const L3DeviceTask& task,
                                           uint32_t group, L3LaneOfFour* own) {
   L3SharedPatch* shared = own->patch;
   bool known = true;
+  own->any_top = false;
   own->first = L3Opaque(group == 0 ? 0xFFFF0000 : 0xFFFFFFFF);
   uint32_t next = own->row_at + 4 + 4 * kL3FourChannels;
   LIQUID_UNROLL
@@ -146,16 +156,18 @@ LIQUID_DEVICE inline bool L3ReadFourWords(const L3DeviceTask& task,
             (word >> 21 & 7) == 0 &&
             colour <= (c == 0   ? 1
                        : c == 2 ? 2
-                                : 0) &&
-            predictor != L3Predictor::kTop;
+                                : 0);
     const uint32_t bits = (count > 1) + (count > 2) + (count > 4);
     // f(d) = d + (0x80 >> shift) - (((d & taken) ^ 0x80) >> shift)
     const bool left = predictor == L3Predictor::kLeft;
     const uint32_t shift = left ? 0 : 2;
-    own->taken[c] =
-        L3Opaque(left                                  ? 0x00FF00FF
-                 : predictor == L3Predictor::kGradient ? 0
-                                                       : 0x00FC00FC);
+    if (group == 0) {
+      shared->ways[c] = {left                                      ? 0x00FF00FFu
+                         : predictor == L3Predictor::kThreeQuarter ? 0x00FC00FCu
+                                                                   : 0,
+                         predictor == L3Predictor::kTop ? ~0u : 0};
+    }
+    own->any_top = own->any_top || predictor == L3Predictor::kTop;
     LIQUID_UNROLL
     for (uint32_t i = 0; i < 4; ++i) own->diffs[c][i] = 0;
     if (group == 0) own->diffs[c][0] = L3BaseOf(word);
@@ -226,6 +238,7 @@ LIQUID_DEVICE inline void L3AddGroup(L3LaneOfFour* own, uint32_t c) {
   const uint32_t second = words.Word(1);
   const uint32_t low = L3Funnel(words.Word(0), second, 8 * at);
   const uint32_t high = L3Funnel(second, words.Word(2), 8 * at);
+  const uint32_t all_taken = own->ways.Word(c * kL3WayBytes);
   uint32_t residuals[4];
   L3SplitFields(low, n, fields, &residuals[0], &residuals[1]);
   L3SplitFields(L3FunnelTo(low, high, 4 * n), n, fields, &residuals[2],
@@ -233,7 +246,7 @@ LIQUID_DEVICE inline void L3AddGroup(L3LaneOfFour* own, uint32_t c) {
   LIQUID_UNROLL
   for (uint32_t i = 0; i < 4; ++i) {
     const uint32_t above = own->diffs[c][i];
-    const uint32_t taken = i == 0 ? own->taken[c] & own->first : own->taken[c];
+    const uint32_t taken = i == 0 ? all_taken & own->first : all_taken;
     own->diffs[c][i] = above + (residuals[i] + fields.Start()) -
                        (((above & taken) ^ 0x00800080) >> fields.Shift());
   }
@@ -283,7 +296,7 @@ LIQUID_DEVICE inline void L3WritePixels(const uint32_t (*samples)[4],
 template <typename Warp>
 LIQUID_DEVICE void L3DecodeFourRows(
     Warp& warp, typename Warp::template LanesOf<L3LaneOfFour>& own,
-    uint32_t row_of_band, bool means, uint32_t row) {
+    uint32_t row_of_band, bool is_first, bool tops, bool means, uint32_t row) {
   typename Warp::Lanes sums, all;
   warp.Compute([&](uint32_t lane) {
     uint32_t* n = own[lane].bits;
@@ -308,22 +321,14 @@ LIQUID_DEVICE void L3DecodeFourRows(
     o.row_at = next < o.behind ? next : o.behind;
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) L3AddGroup(&o, c);
-    // Neighbours together, and what is less green with green.
-    LIQUID_UNROLL
-    for (uint32_t i = 0; i < 2; ++i) {
-      LIQUID_UNROLL
-      for (uint32_t c = 0; c < kL3FourChannels; ++c) {
-        o.odds[c][i] = o.diffs[c][2 * i + 1];
-        o.pairs[c][i] = o.diffs[c][2 * i] + o.odds[c][i];
-      }
-      o.odds[0][i] += o.odds[1][i] * o.red_green;
-      o.pairs[0][i] += o.pairs[1][i] * o.red_green;
-      o.odds[2][i] += o.odds[1][i] * o.blue_green;
-      o.pairs[2][i] += o.pairs[1][i] * o.blue_green;
-    }
     uint32_t sum[kL3FourChannels];
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) {
+      // Neighbours together.
+      LIQUID_UNROLL
+      for (uint32_t i = 0; i < 2; ++i) {
+        o.pairs[c][i] = o.diffs[c][2 * i] + o.diffs[c][2 * i + 1];
+      }
       sum[c] = L3AddSamples<uint16_t>(
           o.pairs[c][0], 2, L3AddSamples<uint16_t>(o.pairs[c][1], 2, 0));
     }
@@ -332,7 +337,7 @@ LIQUID_DEVICE void L3DecodeFourRows(
   });
   L3SumBefore(warp, sums, all);
   warp.Each([&](uint32_t lane) {
-    const L3LaneOfFour& o = own[lane];
+    L3LaneOfFour& o = own[lane];
     uint32_t samples[kL3FourChannels][4];
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) {
@@ -344,9 +349,31 @@ LIQUID_DEVICE void L3DecodeFourRows(
       for (uint32_t i = 0; i < 2; ++i) {
         const uint32_t odd = o.pairs[c][i] * 0x00010001 + start;
         samples[c][2 * i + 1] = odd;
-        samples[c][2 * i] = odd - o.odds[c][i];
+        samples[c][2 * i] = odd - o.diffs[c][2 * i + 1];
         start = L3Permute(odd, 0, 0x4242);
       }
+    }
+    if (tops) {
+      LIQUID_UNROLL
+      for (uint32_t c = 0; c < kL3FourChannels; ++c) {
+        const uint32_t top = o.ways.Word(c * kL3WayBytes + 4);
+        LIQUID_UNROLL
+        for (uint32_t i = 0; i < 4; ++i) {
+          uint32_t* sample = &samples[c][i];
+          uint32_t* above = &o.diffs[c][i];
+          if (is_first) {
+            // From here on it has pixels to add to.
+            *above = (*sample & top & 0x00FF00FF) | (*above & ~top);
+          } else {
+            *sample = (*above & top) | (*sample & ~top);
+          }
+        }
+      }
+    }
+    LIQUID_UNROLL
+    for (uint32_t i = 0; i < 4; ++i) {
+      samples[0][i] += samples[1][i] * o.red_green;
+      samples[2][i] += samples[1][i] * o.blue_green;
     }
     if (means) {
       LIQUID_UNROLL
@@ -408,6 +435,7 @@ LIQUID_DEVICE bool L3BeginPatch(const L3DeviceTask& task, uint32_t group,
   own->behind = skew + task.size[0] + 1;
   own->patch = shared;
   own->fields = L3Shared(shared->fields);
+  own->ways = L3Shared(shared->ways);
   own->widths = L3Shared(&shared->widths[group]);
   own->pixels = L3Shared(&shared->rows[group * kL3FourChannels * kL3Group]);
   own->pieces = L3Shared(&shared->rows[group * kL3PieceBytes]);
@@ -480,6 +508,9 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
   const bool means =
       warp.Ballot([&](uint32_t lane) { return own[lane].mean != 0; }) != 0;
 
+  const bool tops =
+      warp.Ballot([&](uint32_t lane) { return own[lane].any_top; }) != 0;
+
   LIQUID_SELDOM
   for (uint32_t y = 0; y < last; y += kL3FourBandRows) {
     warp.Each([&](uint32_t lane) {
@@ -496,7 +527,8 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
     for (uint32_t row = 0; row < rows; row += kL3FourStoredRows) {
       LIQUID_UNROLL
       for (uint32_t i = 0; i < kL3FourStoredRows; ++i) {
-        L3DecodeFourRows(warp, own, row + i, means, i);
+        L3DecodeFourRows(warp, own, row + i, i == 0 && y + row == 0, tops,
+                         means, i);
       }
       warp.Each([&](uint32_t lane) {
         L3LaneOfFour& o = own[lane];
