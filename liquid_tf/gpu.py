@@ -1,8 +1,8 @@
 """L3 decoded on a GPU.
 
 Compressed bytes cross the bus, and pixels are made in the GPU's memory, by a kernel
-for each format of a batch: patches by blocks of threads, pixels of a row by threads
-(L3, ECCV '22, 4.4). `decode` works through CuPy, with any build of TensorFlow, and
+for each format of a batch: patches, and the pixels of a row, in parallel (L3, ECCV
+'22, 4.4). `decode` works through CuPy, with any build of TensorFlow, and
 gives an array that every library takes by DLPack:
 
     with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
@@ -18,7 +18,7 @@ ended:
     loss = step(jax.dlpack.from_dlpack(images))
     jax.block_until_ready(loss)
 
-PyTorch and JAX take the batches of `liquid_tf.loader(..., decode="gpu")` without it.
+`liquid_tf.loader(..., decode="gpu")` gives PyTorch and JAX images without CuPy.
 In a TensorFlow that has a GPU, `liquid_tf.dataset(..., decode="gpu")` decodes under the
 training step, and the layer `Decode` inside of it.
 

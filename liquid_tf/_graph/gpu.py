@@ -102,8 +102,8 @@ def start(
   """Decodes a batch into the GPU's memory; a scalar variant for `images`.
 
   Args:
-    files: string [n], files of L3, of either profile, or raw; or a scalar variant, the
-      records of a batch that have them, or JPEG files, which are not copied.
+    files: string [n], files of L3, of either profile, or raw; or a scalar variant:
+      the records of a batch, of these formats or jpeg, which are not copied.
     samples: int64 [n], numbers that errors give, or [0].
     windows: of strings, int32 [n, 4], y, x, height, width; a height of 0 is the whole
       image, and so is None.

@@ -11,10 +11,10 @@ class DeviceArray:
   """Images of a batch in a GPU's memory, complete, for any library that takes DLPack.
 
   `torch.from_dlpack(array)` and `jax.dlpack.from_dlpack(array)` take them without a
-  copy. Their memory is used for another batch once this array and all that libraries
-  made of it are gone, and not before what was given until then to the streams on which
-  they were taken has ended. So work on the stream on which you took them, or keep them
-  until what another stream does with them is complete.
+  copy. Their memory is used for another batch once this array and all tensors made of
+  it are gone, and the work given by then to the tensors' streams has ended. So work on
+  the stream on which you took them, or keep them until what another stream does with
+  them is complete.
 
   Attributes:
     shape: (n, height, width, channels), or with `ChannelsFirst` (n, channels, height,
@@ -60,9 +60,10 @@ class DeviceArray:
     Args:
       stream: on which they are used: the address of a CUDA stream, 1 or None for the
         legacy default stream, 2 for the one of each thread. It must be there as long as
-        what is made of them. -1, to synchronise nothing, is refused, since it says not
-        when their memory is free.
-      max_version: any; what is given is of a version before 1.0, which all take.
+        what is made of them. -1, no synchronisation, is refused: it does not say when
+        the memory is free again.
+      max_version: ignored; the capsule is of DLPack before 1.0, which all libraries
+        take.
       dl_device: where they are wanted, which must be where they are.
       copy: must not be True.
 

@@ -84,7 +84,7 @@ def _functions() -> ctypes.CDLL:
 
 
 def problem(number: int) -> str | None:
-  """Why GPU `number` cannot be used here, with what to do; or None."""
+  """The reason why GPU `number` cannot be used here, with what to do, or None."""
   end, sentence = direct.call(_functions().liquid_direct_gpu_check, number)
   return sentence if end else None
 
@@ -129,7 +129,7 @@ class Images:
       stream: of who takes them: 1 or 2, the default ones, or the address of one.
 
     Raises:
-      BufferError: the driver has something against it; a sentence.
+      BufferError: the driver reports an error; the message is a sentence.
     """
     found = ctypes.c_void_p()
     end, sentence = direct.call(

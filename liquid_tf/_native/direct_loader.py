@@ -298,7 +298,7 @@ class EngineLoader:
   Raises:
     ValueError: the messages do not fit each other, or a file is none.
     OSError: a file cannot be read.
-    RuntimeError: the GPU or its driver has something against it.
+    RuntimeError: the GPU is too old, or its driver reports an error.
   """
 
   def __init__(

@@ -92,7 +92,7 @@ def check(
 
 
 def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
-  """Raises ValueError where a step is none that a GPU does, of images in `formats`."""
+  """Raises ValueError for a step that a GPU does not do with these formats."""
   for step in recipe.given:
     means = isinstance(step, Normalize) and step.mean_image is not None
     if not isinstance(step, _STEPS) or means:
