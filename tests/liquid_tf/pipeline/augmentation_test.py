@@ -321,7 +321,7 @@ class AugmentationTest(parameterized.TestCase, tf.test.TestCase):
       self._dataset(CenterCrop(36), TrivialAugmentWide(), features=["image", "affine"])
     for step in (RandAugment(), GaussianBlur()):
       with self.assertRaisesRegex(ValueError, "must not be given with decode=.gpu"):
-        gpu.check_steps(Recipe.parse([step]))
+        gpu.check_steps(Recipe.parse([step]), ["l3"])
 
 
 class FlippedTest(parameterized.TestCase, tf.test.TestCase):
