@@ -165,7 +165,7 @@ def on_gpu(
     columns.recipe,
     tf.as_dtype(image.dtype),
     [decoding.samples, *(columns.sizes[0].one or (0, 0)), image.channels],
-    limits.pixels,
+    limits,
     device,
     Join(columns).of,
   )

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tensorflow.python.data.experimental.ops import prefetching_ops
 
 from liquid_tf._native import direct_gpu, ops
+from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu as _gpu
 from liquid_tf._pipeline.columns import STORED
 from liquid_tf._pipeline.features import PLAIN, in_structure
@@ -97,6 +98,7 @@ def start(
   std: Sequence[float] | None,
   planar: bool,
   max_pixels: int,
+  max_scans: int = Limits().scans,
   device: str = _FIRST,
 ) -> tf.Tensor:
   """Decodes a batch into the GPU's memory; a scalar variant for `images`.
@@ -113,6 +115,7 @@ def start(
     std: likewise, None for 1.
     planar: whether channels come before rows.
     max_pixels: of a whole image, at most.
+    max_scans: of a JPEG file, at most.
     device: the GPU.
 
   Raises:
@@ -134,6 +137,7 @@ def start(
       recipe=list(recipe),
       device=device,
       max_pixels=max_pixels,
+      max_scans=max_scans,
     )
 
 
@@ -187,7 +191,7 @@ def decoded(
   recipe: Recipe,
   stored: tf.DType,
   shape: Sequence[int | None],
-  max_pixels: int,
+  limits: Limits,
   device: str = _FIRST,
   join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]] = lambda _: {},
 ) -> tf.data.Dataset:
@@ -203,7 +207,7 @@ def decoded(
     recipe: of the images.
     stored: type of the images' samples.
     shape: n, height, width and channels; n may be None.
-    max_pixels: of a whole image, at most.
+    limits: of a whole image.
     device: the GPU.
     join: gives features that samples' numbers tell, of a batch's arrays.
   """
@@ -222,8 +226,8 @@ def decoded(
       std=recipe.std,
       planar=planar,
       recipe=lines,
-      max_pixels=max_pixels,
       device=device,
+      **limits.attributes(),
     )
     values |= join(values)
     return {name: values[name] for name in features}

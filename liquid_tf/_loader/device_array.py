@@ -58,10 +58,10 @@ class DeviceArray:
     """Hands the images over; `from_dlpack` of a library calls it.
 
     Args:
-      stream: on which they are used: the address of a CUDA stream, 1 or None for the
-        legacy default stream, 2 for the one of each thread. It must be there as long as
-        what is made of them. -1, no synchronisation, is refused: it does not say when
-        the memory is free again.
+      stream: on which they are used: the address of a CUDA stream, or 1 or None for the
+        legacy default stream. It must be there as long as what is made of them. -1, no
+        synchronisation, and 2, the default stream of whichever thread, are refused:
+        they do not say when the memory is free again.
       max_version: ignored; the capsule is of DLPack before 1.0, which all libraries
         take.
       dl_device: where they are wanted, which must be where they are.
@@ -76,10 +76,10 @@ class DeviceArray:
     del max_version
     if stream is None:
       stream = 1
-    if stream <= 0:
+    if stream <= 0 or stream == 2:
       raise BufferError(
-        f"stream ({stream}) must be None, 1, 2 or the address of a stream: the memory "
-        "of the images is used again once that has come so far"
+        f"stream ({stream}) must be None, 1 or the address of a stream: the memory of "
+        "the images is used again once that has come so far"
       )
     if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
       raise BufferError(

@@ -51,9 +51,11 @@ Status Lend(const LiquidImages& held, uint64_t stream,
             LiquidManagedTensor** made) {
   if (held.Forked()) return BatchPipeline::ForkedError();
   const DeviceImages& images = *held.images;
-  // 0 is none of DLPack's.
-  if (stream == 0) {
-    return InvalidArgument("stream (0) must be 1, 2 or the address of one");
+  // 0 is none of DLPack's; and 2 is another stream in each thread, so in the
+  // one that frees the tensor.
+  if (stream == 0 || stream == 2) {
+    return InvalidArgument("stream (" + std::to_string(stream) +
+                           ") must be 1 or the address of one");
   }
   const auto on = reinterpret_cast<CuStream>(stream);
   LIQUID_RETURN_IF_ERROR(images.Give(on));

@@ -55,7 +55,7 @@ int32_t liquid_direct_gpu_check(int32_t number, LiquidProblem problem);
 bool liquid_direct_gpu_compiles();
 
 // Makes a tensor of images for who works on `stream`, a CUstream of that GPU's
-// primary context, or 1 or 2, the two default ones. What is given to it from
+// primary context, or 1, the legacy default one. What is given to it from
 // now on finds the images complete, and the stream must be there when the
 // tensor is freed.
 int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,

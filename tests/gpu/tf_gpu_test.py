@@ -28,6 +28,7 @@ from absl.testing import parameterized
 from patches import encode, make_flat, make_image
 
 import liquid_tf
+from liquid_tf import codecs
 from liquid_tf._graph import decode, gpu
 from liquid_tf._graph.stages import find_stage
 from liquid_tf._native.limits import Limits
@@ -701,10 +702,29 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
     ):
       self._assert_all(path)
 
+  @parameterized.parameters("jpeg", "l3")
+  def test_a_file_must_be_what_its_index_says(self, name):
+    path = self._make(name)
+    other = make_image(1, 200, 200)
+    file = codecs.encode(other, name).numpy()
+    damaged.repack(path, 5, lambda _: file, name)
+    with self.assertRaisesRegex(
+      tf.errors.DataLossError,
+      rf"image \d+ \(sample 5\): {name}: the bytes hold an image of .*; expected ",
+    ):
+      self._assert_all(path)
+
+  def test_scans_have_a_limit(self):
+    path = self._make(progressive=[4], encoders={"jpeg": {"index": 16}})
+    with self.assertRaisesRegex(
+      tf.errors.ResourceExhaustedError, r"\(sample 4\): jpeg: .*scans"
+    ):
+      self._assert_all(path, limits=Limits(scans=5))
+
   @staticmethod
-  def _assert_all(path: str) -> None:
+  def _assert_all(path: str, **options) -> None:
     steps = [Resize((20, 20))]
-    list(liquid_tf.dataset(path, 6, decode="gpu", transforms=steps))
+    list(liquid_tf.dataset(path, 6, decode="gpu", transforms=steps, **options))
 
   def test_drafts_are_refused(self):
     path = self._make(count=2)

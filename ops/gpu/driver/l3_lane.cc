@@ -75,7 +75,7 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   blocks = results + Aligned(batch.n_tasks * sizeof(uint32_t));
   scratch = blocks + batch.jpeg_scratch_bytes;
   device_size =
-      recipe == nullptr ? scratch : scratch + L3RoundUp(recipe->scratch_bytes);
+      recipe == nullptr ? scratch : scratch + Aligned(recipe->scratch_bytes);
   for (const L3DeviceCopy& copy : batch.copies) {
     const L3DeviceFile& file = files[copy.file];
     if (file.is_registered && copy.size >= kLeastFromAfar) {

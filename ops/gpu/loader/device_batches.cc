@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "ops/core/condition.h"
@@ -38,6 +39,7 @@ Status ReadSteps(const DecodeMessage& message, PixelType type,
   if (!text.std.empty()) steps->std = std::move(text.std);
   steps->planar = text.channels_first;
   steps->limits.max_pixels = static_cast<uint64_t>(message.max_pixels);
+  steps->limits.max_scans = static_cast<uint64_t>(message.max_scans);
   return OkStatus();
 }
 
@@ -122,7 +124,11 @@ void DeviceBatches::Produce() {
       if (cancelled_) return;
     }
     const auto work = std::make_shared<Work>();
-    work->status = Begin(work);
+    try {
+      work->status = Begin(work);
+    } catch (const std::bad_alloc&) {
+      work->status = Unavailable("no memory to plan a batch for a GPU");
+    }
     std::lock_guard<std::mutex> lock(bell_->mu);
     ahead_.push_back(work);
     if (work->is_last()) work->is_done = true;

@@ -67,13 +67,9 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
     window.x += plan.window.x;
   }
   if (!needs_recipe) return OkStatus();
-  Format format;
-  ImageInfo info;
-  const ByteSpan first = batch->files[0].bytes;
-  LIQUID_RETURN_IF_ERROR(SniffFormat(first, &format));
-  LIQUID_RETURN_IF_ERROR(Peek(format, first, steps.limits, &info));
+  const ImageInfo& first = batch->rows[0];
   LIQUID_RETURN_IF_ERROR(PlanImageDevice(
-      steps.recipe, batch->inputs, info.channels, info.bits, &batch->images));
+      steps.recipe, batch->inputs, first.channels, first.bits, &batch->images));
   for (size_t i = 0; i < n; ++i) {
     batch->files[i].window = batch->images.windows[i];
   }
@@ -105,11 +101,17 @@ void AddRecords(const std::vector<RecordPtr>& records,
     batch->files.push_back(
         {bytes, {}, -1, pool.IsLocked(bytes.data), record.content.index});
     batch->inputs.push_back({&plans[i], record.row.height, record.row.width});
+    batch->rows.push_back(record.row.image());
   }
 }
 
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch) {
+  // Plans were made by what the rows say.
+  for (size_t i = 0; i < batch->rows.size(); ++i) {
+    LIQUID_RETURN_IF_ERROR(
+        CheckL3File(batch->files[i], i, batch->rows[i], steps.limits));
+  }
   LIQUID_RETURN_IF_ERROR(PlanImages(steps, batch));
   // Only records have what that takes, an index and a recipe.
   if (!batch->inputs.empty()) {

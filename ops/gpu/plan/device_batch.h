@@ -32,7 +32,8 @@ struct DeviceBatch {
   std::vector<L3DeviceFile> files;
   // Of records: what is to become of each image. None of files by themselves.
   std::vector<ImageDeviceInput> inputs;
-  JpegDeviceFiles jpeg;  // those of the records that are of JPEG
+  std::vector<ImageInfo> rows;  // and what their indices say of the files
+  JpegDeviceFiles jpeg;         // those of the records that are of JPEG
 
   // What PlanDeviceBatch finds.
   L3DeviceBatch tasks;
@@ -54,8 +55,9 @@ void AddRecords(const std::vector<RecordPtr>& records,
 
 // Plans a batch of at least one file; JPEG files must be records. `parallel`
 // decodes those that no device does. Errors: those of PlanImageDevice,
-// JpegDeviceFiles::Prepare and PlanL3Device; InvalidArgument for a mean, std or
-// type that does not fit the images.
+// JpegDeviceFiles::Prepare and PlanL3Device; DataLoss for a file that is not
+// what its index says; InvalidArgument for a mean, std or type that does not
+// fit the images.
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch);
 

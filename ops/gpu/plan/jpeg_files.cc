@@ -9,8 +9,8 @@
 namespace liquid {
 namespace {
 
-// What a file takes of a processor at least.
-constexpr int64_t kCyclesPerFile = 100000;
+// What a byte takes of a processor that decodes it, about.
+constexpr int64_t kCyclesPerByte = 30;
 
 }  // namespace
 
@@ -30,8 +30,8 @@ Status JpegDeviceFiles::Decode(const L3DeviceFile& file,
   const size_t size = kRawHeaderBytes + part.height * part.RowBytes();
   raw->memory = BufferPool::Process().Acquire(size);
   if (!raw->memory) {
-    return ResourceExhausted("jpeg: no memory for an image of " +
-                             std::to_string(size) + " bytes");
+    return Unavailable("jpeg: no memory for an image of " +
+                       std::to_string(size) + " bytes");
   }
   uint8_t* const data = raw->memory.data();
   raw->bytes = ByteSpan(data, size);
@@ -76,7 +76,10 @@ Status JpegDeviceFiles::Prepare(const DecodeLimits& limits,
     file->is_registered = BufferPool::Process().IsLocked(file->bytes.data);
   };
   if (count > 0) {
-    parallel(static_cast<int64_t>(count), kCyclesPerFile,
+    uint64_t size = 0;
+    for (const uint32_t number : numbers) size += (*files)[number].bytes.size;
+    const auto each = static_cast<int64_t>(size / count) * kCyclesPerByte;
+    parallel(static_cast<int64_t>(count), each,
              [&](int64_t first, int64_t last) {
                for (; first < last; ++first)
                  prepare(static_cast<size_t>(first));

@@ -88,6 +88,11 @@ uint64_t FindEnd(ByteSpan data, uint64_t from) {
   return data.size;
 }
 
+// Of a window. An index takes no room for entries that tell nothing, so its
+// size does not bound them; that of a photograph of 100 megapixels has a third
+// of these.
+constexpr size_t kMostSegments = 1 << 16;
+
 // Finds the segments of a window.
 class Segments {
  public:
@@ -173,7 +178,8 @@ class Segments {
   bool AddRange(const JpegDeviceSegment& segment) {
     std::vector<JpegDevicePlan::Range>* ranges = &plan_->ranges;
     const uint64_t begin = segment.begin, end = begin + segment.bytes;
-    if (!plan_->segments.empty() && begin < plan_->segments.back().begin) {
+    if (plan_->segments.size() == kMostSegments ||
+        (!plan_->segments.empty() && begin < plan_->segments.back().begin)) {
       return false;
     }
     if (ranges->empty() || begin > ranges->back().end) {

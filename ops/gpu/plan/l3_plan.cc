@@ -30,8 +30,9 @@ class Planner {
     if (format != Format::kL3 && format != Format::kL3Compact &&
         format != Format::kRaw) {
       return InvalidArgument(
-          "l3: a batch for a device takes l3 and raw files, this is " +
-          std::string(FormatName(format)));
+          "l3: a batch for a device takes l3 and raw files, and jpeg of "
+          "records; this is " +
+          std::string(FormatName(format)) + ": decode it on the processors");
     }
     L3Info info;
     if (format == Format::kRaw) {
@@ -508,6 +509,21 @@ void CopyL3Files(const std::vector<L3DeviceFile>& files,
     std::memcpy(out + first->to, files[first->file].bytes.data + first->from,
                 first->size);
   }
+}
+
+Status CheckL3File(const L3DeviceFile& file, size_t number,
+                   const ImageInfo& expected, const DecodeLimits& limits) {
+  Format format;
+  ImageInfo info;
+  Status status = SniffFormat(file.bytes, &format);
+  if (status.ok()) status = Peek(format, file.bytes, limits, &info);
+  if (status.ok()) {
+    status = CheckRequest(FormatName(format), info, expected,
+                          {0, 0, info.height, info.width}, info.RowBytes());
+  }
+  if (status.ok()) return status;
+  return Status(status.code(),
+                NameL3Image(number, file.sample) + ": " + status.message());
 }
 
 std::string NameL3Image(size_t number, int64_t sample) {

@@ -118,6 +118,11 @@ std::string L3KernelName(L3TaskKind kind, const std::string& types);
 // Image `number` of a batch, as errors name it.
 std::string NameL3Image(size_t number, int64_t sample);
 
+// Checks that file `number` of a batch, of any format, holds an image of that
+// kind. Errors: those of Peek, and DataLoss, with the image's number in front.
+Status CheckL3File(const L3DeviceFile& file, size_t number,
+                   const ImageInfo& expected, const DecodeLimits& limits);
+
 // Whether all tasks went well, by what the device has found. DataLoss
 // otherwise, which names the first image, patch and offset that did not; those
 // of PlanL3Tasks for a table. Internal where the device did not do them all.

@@ -60,6 +60,7 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .Attr("recipe: list(string) = []")
     .Attr("device: string = 'GPU:0'")
     .Attr(kMaxPixels)
+    .Attr(kMaxScans)
     // Or what it makes of constants would be a constant, which has to be saved.
     .SetIsStateful()
     .SetShapeFn(DecodeShape)
