@@ -126,10 +126,11 @@ class Images:
     """The images for DLPack.
 
     Args:
-      stream: of who takes them: 1 or 2, the default ones, or the address of one.
+      stream: of who takes them: 1, the legacy default one, or the address of one.
 
     Raises:
-      BufferError: the driver reports an error; the message is a sentence.
+      BufferError: the stream is of another context, or the driver reports an error;
+        the message is a sentence.
     """
     found = ctypes.c_void_p()
     end, sentence = direct.call(

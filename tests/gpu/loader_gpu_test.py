@@ -267,12 +267,15 @@ class LoaderGpuTest(parameterized.TestCase):
     ):
       liquid_tf.dataset(path, decode="gpu:2", **options)
 
-  def test_a_stream_of_another_device_is_an_error(self):
+  def test_a_stream_of_another_device_is_refused(self):
     path = self._make((64, 64), 20, "l3")
-    with liquid_tf.loader(path, 2, decode="gpu") as found:
-      with self.assertRaisesRegex(RuntimeError, "to mark a place in another's stream"):
-        for image, _ in found:
-          _Taken(image, _DRIVER.stream(1)).free()
+    other = _DRIVER.stream(1)
+    with liquid_tf.loader(path, 4) as on_cpu:
+      with liquid_tf.loader(path, 4, decode="gpu") as found:
+        for (image, _), (wanted, _) in zip(found, on_cpu, strict=True):
+          with self.assertRaisesRegex(BufferError, "lie on GPU 0, .* a stream of that"):
+            _Taken(image, other)
+          np.testing.assert_array_equal(_pixels(image), wanted)
 
   def test_a_run_goes_on_where_it_stood(self):
     path = self._make()

@@ -30,6 +30,25 @@ void DeviceSlot::GiveBack() {
   bell_->changed.NotifyAll();
 }
 
+Status DeviceImages::Give(CuStream stream) const {
+  const DevicePlace& place = slot_->place();
+  // It is the default one of whichever context.
+  if (reinterpret_cast<uintptr_t>(stream) != 1) {
+    CuContext context = nullptr;
+    LIQUID_RETURN_IF_ERROR(CudaStatus(
+        *place.driver, place.driver->stream_context(stream, &context),
+        "to ask for a stream's context"));
+    if (context != place.context) {
+      return InvalidArgument(
+          "the stream is of another GPU, or of another context: the images lie "
+          "on GPU " +
+          std::to_string(place.number) +
+          ", in its primary context; take them on a stream of that");
+    }
+  }
+  return slot_->lane()->HaveWait(stream);
+}
+
 Status DeviceSlot::Reserve(size_t size, Memory* memory) const {
   const CudaScope scope(*place_.driver, place_.context);
   LIQUID_RETURN_IF_ERROR(scope.status());

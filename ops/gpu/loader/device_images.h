@@ -92,8 +92,10 @@ class DeviceImages {
   CuAddress address() const { return slot_->memory().pixels; }
   int device() const { return slot_->place().number; }
 
-  // What is given to `stream` from now on finds them complete.
-  Status Give(CuStream stream) const { return slot_->lane()->HaveWait(stream); }
+  // What is given to `stream`, or 1, the legacy default one, from now on finds
+  // them complete. InvalidArgument for a stream of another context, whose place
+  // could not be marked when they go.
+  Status Give(CuStream stream) const;
   // Who has the memory next waits for all that `stream` was given so far.
   void Leave(CuStream stream) const { slot_->WaitFor(stream); }
 
