@@ -19,6 +19,7 @@ from liquid_tf._convert.convert import ConvertReport
 from liquid_tf._convert.dry_run import DryRun
 from liquid_tf._edit.edit import EditReport
 from liquid_tf._export.export import ExportReport
+from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._loader.loader import Loader
 from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf._pipeline.stats import Stats
@@ -165,6 +166,16 @@ def train(
       liquid_tf.keras.FidelityScheduler(variable, keras.OnPlateau([1, 5], patience=2)),
     ],
   )
+
+
+def load_on_gpu(path: str) -> DeviceArray:
+  with liquid_tf.loader(path, 256, decode="gpu:1") as batches:
+    image, _ = next(iter(batches))
+  assert isinstance(image, DeviceArray)
+  assert_type(image.shape, tuple[int, ...])
+  assert_type(image.dtype, str)
+  assert_type(image.ndim, int)
+  return image
 
 
 def load(path: str) -> RaggedArray:
