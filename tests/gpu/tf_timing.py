@@ -52,7 +52,7 @@ def _dataset(
     Recipe.parse([]),
     tf.uint8,
     shape,
-    _MAX_PIXELS,
+    codecs.Limits(_MAX_PIXELS),
   )
 
 
