@@ -60,6 +60,12 @@ ByteSpan Stored(const Record& record) {
 constexpr size_t kPrefetched = 4;
 constexpr size_t kPrefetchedBytes = 1024;
 
+void Prefetch(const void* begin, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 64) {
+    __builtin_prefetch(static_cast<const char*>(begin) + at);
+  }
+}
+
 // A thread's memory that is kept from one image to the next: that of a rare
 // huge one is not.
 constexpr size_t kKeptScratch = 64 << 20;
@@ -114,6 +120,10 @@ Status BatchDecoder::Prepare(std::shared_ptr<const RecordBlock> block,
   batch->slots.resize(n);
   costs->resize(n);
   for (size_t i = 0; i < n; ++i) {
+    // Records lie anywhere in memory.
+    if (i + kPrefetched < n) {
+      Prefetch(block->items[i + kPrefetched].record.get(), sizeof(Record));
+    }
     Slot& slot = batch->slots[i];
     slot.item = &block->items[i];
     slot.draw = block->first_draw + i;
@@ -200,10 +210,7 @@ int64_t BatchDecoder::Decode(const uint32_t* slots, size_t count,
     if (i + kPrefetched < count) {
       const ByteSpan next =
           Stored(*batch->slots[slots[i + kPrefetched]].item->record);
-      for (size_t at = 0; at < std::min(next.size, kPrefetchedBytes);
-           at += 64) {
-        __builtin_prefetch(next.data + at);
-      }
+      Prefetch(next.data, std::min(next.size, kPrefetchedBytes));
     }
     const uint64_t by_library = LibraryDecodes();
     DecodeSlot(slots[i], batch, scratch.get());
