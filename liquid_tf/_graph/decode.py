@@ -16,6 +16,8 @@ from liquid_tf._pipeline import decoding as _decoding
 from liquid_tf._pipeline.decoding import Decoding
 from liquid_tf._pipeline.features import pixel_features
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._words import Shown, setting
+from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step, Views
 
 
@@ -152,8 +154,18 @@ def on_gpu(
 
   Returns:
     A dataset of them on the GPU, with images in place of what is stored.
+
+  Raises:
+    ValueError: boxes are a `tf.RaggedTensor`.
   """
   columns = decoding.columns
+  if columns.boxes.ragged:
+    raise WrongArgument(
+      "features",
+      Shown(columns.boxes.given),
+      f"must have pad=N with {setting('decode', columns.decode)}: TensorFlow keeps no "
+      "ragged tensors in a GPU's memory; or take liquid_tf.loader",
+    )
   device = gpu.device_of(columns.decode)
   gpu.register_records(device)
   image = pixel_features(columns.manifest)["image"]

@@ -84,6 +84,11 @@ class BoxColumns:
     """The features that it gives."""
     return [*self._columns, "num_boxes"] if self._columns else []
 
+  @property
+  def numbers(self) -> list[str]:
+    """Those of them that are no strings."""
+    return [name for name in self.names if self.spec(name, None).dtype != "string"]
+
   def spec(self, name: str, samples: int | None) -> Spec:
     """Spec of one name's array in a batch of `samples`."""
     if name == "num_boxes":

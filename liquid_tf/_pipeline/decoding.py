@@ -26,7 +26,7 @@ from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.manifest import Manifest
-from liquid_tf._words import Shown, argument, said, setting
+from liquid_tf._words import Shown, argument, said
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step, Views
 
@@ -193,14 +193,9 @@ def _columns(
   if recipe.views:
     _check_views(wanted, boxes, pixels, decode)
   if on_gpu:
-    if boxes.given is not None:
-      raise WrongArgument(
-        "features",
-        Shown(boxes.given),
-        f"must not be given with {setting('decode', decode)}",
-      )
+    others = [name for name in wanted if name not in boxes.numbers]
     for one in manifests_of(sources):
-      check_gpu(decode, one, recipe, wanted, skip)
+      check_gpu(decode, one, recipe, others, skip)
   if on_gpu or "image" in pixels:
     image = _features.pixel_features(manifest)["image"]
     for one in recipe.each:

@@ -18,11 +18,14 @@ import fake_gpu
 import numpy as np
 import runs
 from absl.testing import absltest, parameterized
+from patches import annotated
 
 import liquid_tf
 from liquid_tf._loader.device_array import DeviceArray
+from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf._native import direct_gpu
 from liquid_tf.transforms import (
+  Boxes,
   Cast,
   CenterCrop,
   ChannelsFirst,
@@ -164,7 +167,11 @@ class LoaderGpuTest(parameterized.TestCase):
       if isinstance(ours, DeviceArray):
         self.assertEqual(ours.dtype, wanted[name].dtype.name)
         ours = _pixels(ours)
-      np.testing.assert_array_equal(ours, _bits(wanted[name]))
+      theirs = wanted[name]
+      if isinstance(ours, RaggedArray):
+        np.testing.assert_array_equal(ours.row_splits, theirs.row_splits)
+        ours, theirs = ours.values, theirs.values
+      np.testing.assert_array_equal(ours, _bits(theirs))
 
   def assert_equal_epochs(self, found, wanted, epochs=2) -> int:
     count = 0
@@ -216,6 +223,18 @@ class LoaderGpuTest(parameterized.TestCase):
         with liquid_tf.loader(path, 8, **options) as on_cpu:
           with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
             self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+
+  @parameterized.parameters(None, 2)
+  def test_boxes_follow_a_recipe(self, pad):
+    path = annotated(os.path.join(self._root.name, f"boxes-{pad}"), 9)
+    options = {
+      "seed": 3,
+      "transforms": _TRAIN,
+      "features": ["image", "mask", Boxes(pad=pad)],
+    }
+    with liquid_tf.loader(path, 4, **options) as on_cpu:
+      with liquid_tf.loader(path, 4, decode="gpu", **options) as on_gpu:
+        self.assert_equal_epochs(on_gpu, on_cpu)
 
   @parameterized.parameters((16, 0), ("none", 20))
   def test_jpeg_files(self, index, decodes):

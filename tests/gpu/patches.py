@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import liquid_tf
 from liquid_tf import codecs
 
 
@@ -35,3 +36,26 @@ def encode(image: np.ndarray, kind: str) -> bytes:
   if kind == "compact":
     return codecs.encode_l3(image, profile="compact").numpy()
   return codecs.encode_l3(image, version=int(kind[1])).numpy()
+
+
+def annotated(path: str, images: int) -> str:
+  """A dataset at `path` of unequal images with masks, boxes and keypoints."""
+  random = np.random.default_rng(images)
+
+  def item(i: int) -> dict:
+    image = make_image(i, 50 + i, 70 - i)
+    low = random.uniform(0, 40, (i % 4, 2))
+    boxes = np.concatenate([low, low + random.uniform(1, 30, (i % 4, 2))], 1)
+    points = random.uniform(0, 50, (i % 4, 2, 3))
+    points[..., 2] = 2
+    return {
+      "image": image,
+      "mask": (image[..., 0] > 100).astype(np.uint8),
+      "boxes": boxes,
+      "box_labels": list(range(i % 4)),
+      "keypoints": points,
+    }
+
+  source = liquid_tf.Source.from_iterable([item(i) for i in range(images)])
+  liquid_tf.convert(source, path, "l3:2,raw:1", progress=False)
+  return path

@@ -25,7 +25,7 @@ import photos
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
-from patches import encode, make_flat, make_image
+from patches import annotated, encode, make_flat, make_image
 
 import liquid_tf
 from liquid_tf import codecs
@@ -34,6 +34,7 @@ from liquid_tf._graph.stages import find_stage
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
+  Boxes,
   Cast,
   CenterCrop,
   ChannelsFirst,
@@ -318,6 +319,26 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     (wanted,), (found,) = on_cpu, on_gpu
     self.assert_same_bits(found["image"], wanted["image"])
     self.assertAllEqual(found["mask"], wanted["mask"])
+
+  def test_boxes_follow_a_recipe(self):
+    path = annotated(os.path.join(self.create_tempdir().full_path, "dataset"), 9)
+    options = {
+      "seed": 3,
+      "transforms": _TRAIN,
+      "features": ["image", "mask", Boxes(pad=2)],
+    }
+    on_cpu = liquid_tf.dataset(path, 4, **options)
+    on_gpu = liquid_tf.dataset(path, 4, decode="gpu", **options)
+    self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+    for _ in range(2):
+      for wanted, found in zip(on_cpu, on_gpu, strict=True):
+        self.assertEqual(found.keys(), wanted.keys())
+        self.assert_same_bits(found["image"], wanted["image"])
+        for name in found.keys() - {"image"}:
+          self.assertAllEqual(found[name], wanted[name])
+    options["features"] = ["image", Boxes()]
+    with self.assertRaisesRegex(ValueError, r'Boxes.* must have pad=N with decode="gp'):
+      liquid_tf.dataset(path, 4, decode="gpu", **options)
 
   def test_features_of_a_dataset(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(40, 40), per_class=3)

@@ -494,11 +494,6 @@ class BoxesTest(parameterized.TestCase, tf.test.TestCase):
     (["boxes", liquid_tf.transforms.Boxes()], {}, "one or more different names"),
     (
       [liquid_tf.transforms.Boxes()],
-      {"decode": "gpu"},
-      r'Boxes.* not be given with decode="gpu"',
-    ),
-    (
-      [liquid_tf.transforms.Boxes()],
       {"transforms": [Mirror(flip=(1, 0))]},
       r"flip \(\[1, 0\]\) must have a number for each of the 5 keypoints",
     ),
