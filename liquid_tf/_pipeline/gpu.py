@@ -7,30 +7,10 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import (
-  Cast,
-  CenterCrop,
-  ChannelsFirst,
-  ColorJitter,
-  Flip,
-  Grayscale,
-  Mirror,
-  Normalize,
-  Orient,
-  Pad,
-  RandomCrop,
-  RandomResizedCrop,
-  Resize,
-  Seed,
-  Solarize,
-)
+from liquid_tf.transforms import Mix, Normalize, Ragged
 
 _NAME = re.compile(r"gpu(?::(\d{1,6}))?", re.ASCII)
 FORMATS = ("l3", "l3-compact", "raw", "jpeg")
-_STEPS = (
-  *(Orient, RandomCrop, CenterCrop, RandomResizedCrop, Resize, Pad, Mirror, Flip),
-  *(ColorJitter, Grayscale, Solarize, Normalize, Cast, ChannelsFirst, Seed),
-)
 
 
 def number(decode: str) -> int | None:
@@ -95,11 +75,11 @@ def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
   """Raises ValueError for a step that a GPU does not do with these formats."""
   for step in recipe.given:
     means = isinstance(step, Normalize) and step.mean_image is not None
-    if not isinstance(step, _STEPS) or means:
+    if isinstance(step, (Mix, Ragged)) or means:
       raise ValueError(
         f"transforms: {step} must not be given with {setting('decode', 'gpu')}, which "
-        "turns, crops, resizes, pads, mirrors, flips, colours and normalises images: "
-        "decode on the processors, or leave it to the model"
+        "neither mixes images nor subtracts one, and makes batches of one size: decode "
+        "on the processors, or leave it to the model"
       )
   if recipe.drafts and "jpeg" in formats:
     raise ValueError(

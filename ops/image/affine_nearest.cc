@@ -1,3 +1,5 @@
+#include "ops/image/affine_nearest.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -31,19 +33,6 @@ Span StepsInside(int64_t start, int64_t step, int64_t limit, int64_t count) {
   return {begin, std::min(end, count)};
 }
 
-// Whether 16 bits hold the whole part of every place.
-bool FitsFixedPoint(const Affine& map, size_t height, size_t width) {
-  for (const double y : {0.0, static_cast<double>(height)}) {
-    for (const double x : {0.0, static_cast<double>(width)}) {
-      if (!(std::fabs(map.xx * x + map.xy * y + map.x0) < 32768 &&
-            std::fabs(map.yx * x + map.yy * y + map.y0) < 32768)) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
 // Pixels next to each other, all of which are found in the source.
 template <size_t kChannels>
 LIQUID_INLINE void CopySteps(const AffineSource<uint8_t, kChannels> source,
@@ -70,17 +59,12 @@ template <size_t kChannels>
 void ByFixedSteps(const AffineSource<uint8_t, kChannels>& source,
                   uint8_t* out) {
   constexpr int64_t kOne = 65536;
-  const Affine& map = source.map;
-  const auto fixed = [](double value) {
-    return static_cast<int64_t>(std::floor(value * kOne + 0.5));
-  };
   const auto height = static_cast<int64_t>(source.height);
   const auto width = static_cast<int64_t>(source.width);
-  const int64_t xx = fixed(map.xx), xy = fixed(map.xy);
-  const int64_t yx = fixed(map.yx), yy = fixed(map.yy);
-  int64_t row_x = fixed(map.x0 + map.xx * 0.5 + map.xy * 0.5);
-  int64_t row_y = fixed(map.y0 + map.yx * 0.5 + map.yy * 0.5);
-  for (int64_t y = 0; y < height; ++y, row_x += xy, row_y += yy) {
+  const NearestSteps steps = NearestStepsOf(source.map);
+  const int64_t xx = steps.xx, yx = steps.yx;
+  int64_t row_x = steps.x0, row_y = steps.y0;
+  for (int64_t y = 0; y < height; ++y, row_x += steps.xy, row_y += steps.yy) {
     const Span by_x = StepsInside(row_x, xx, width * kOne, width);
     const Span by_y = StepsInside(row_y, yx, height * kOne, width);
     const int64_t begin = std::min(std::max(by_x.begin, by_y.begin), width);
@@ -100,18 +84,11 @@ void ByFixedSteps(const AffineSource<uint8_t, kChannels>& source,
   }
 }
 
-// Negative where `place` is outside.
-LIQUID_INLINE ptrdiff_t Whole(double place, size_t side) {
-  return place >= 0 && place < static_cast<double>(side)
-             ? static_cast<ptrdiff_t>(place)
-             : -1;
-}
-
 template <typename T, size_t kChannels>
 LIQUID_INLINE void CopyOrFill(const AffineSource<T, kChannels>& source,
                               double x, double y, T* out) {
-  const ptrdiff_t at_x = Whole(x, source.width);
-  const ptrdiff_t at_y = Whole(y, source.height);
+  const ptrdiff_t at_x = NearestPlace(x, source.width);
+  const ptrdiff_t at_y = NearestPlace(y, source.height);
   if (at_x >= 0 && at_y >= 0) {
     source.Copy(at_y, at_x, out);
   } else {
@@ -146,7 +123,7 @@ void Scale(const AffineSource<uint8_t, kChannels>& source, uint8_t* out) {
     const size_t count = std::min(kBlock, source.width - block);
     ptrdiff_t places[kBlock];
     for (size_t i = 0; i < count; ++i, at_x += map.xx) {
-      places[i] = Whole(at_x, source.width);
+      places[i] = NearestPlace(at_x, source.width);
     }
     // Places go one way, and so those inside are next to each other.
     size_t begin = 0, end = count;
@@ -160,7 +137,7 @@ void Scale(const AffineSource<uint8_t, kChannels>& source, uint8_t* out) {
     uint8_t* row = out + block * kChannels;
     for (size_t y = 0; y < source.height;
          ++y, row += source.width * kChannels, at_y += map.yy) {
-      const ptrdiff_t from = Whole(at_y, source.height);
+      const ptrdiff_t from = NearestPlace(at_y, source.height);
       if (from < 0 || begin == end) {
         source.Fill(count, row);
         continue;
@@ -181,12 +158,14 @@ void Scale(const AffineSource<uint8_t, kChannels>& source, uint8_t* out) {
 
 template <size_t kChannels>
 void Nearest(const AffineSource<uint8_t, kChannels>& source, uint8_t* out) {
-  const Affine& map = source.map;
-  if (map.xy == 0 && map.yx == 0) return Scale(source, out);
-  if (FitsFixedPoint(map, source.height, source.width)) {
-    return ByFixedSteps(source, out);
+  switch (NearestWayOf(source.map, source.height, source.width)) {
+    case NearestWay::kScale:
+      return Scale(source, out);
+    case NearestWay::kFixedSteps:
+      return ByFixedSteps(source, out);
+    case NearestWay::kFloatSteps:
+      return ByFloatSteps(source, out);
   }
-  ByFloatSteps(source, out);
 }
 
 template <size_t kChannels>
@@ -200,6 +179,31 @@ void Nearest(const AffineSource<uint16_t, kChannels>& source, uint16_t* out) {
 }
 
 }  // namespace
+
+NearestWay NearestWayOf(const Affine& map, size_t height, size_t width) {
+  if (map.xy == 0 && map.yx == 0) return NearestWay::kScale;
+  for (const double y : {0.0, static_cast<double>(height)}) {
+    for (const double x : {0.0, static_cast<double>(width)}) {
+      if (!(std::fabs(map.xx * x + map.xy * y + map.x0) < 32768 &&
+            std::fabs(map.yx * x + map.yy * y + map.y0) < 32768)) {
+        return NearestWay::kFloatSteps;
+      }
+    }
+  }
+  return NearestWay::kFixedSteps;
+}
+
+NearestSteps NearestStepsOf(const Affine& map) {
+  const auto fixed = [](double value) {
+    return static_cast<int64_t>(std::floor(value * 65536 + 0.5));
+  };
+  return {fixed(map.xx),
+          fixed(map.xy),
+          fixed(map.x0 + map.xx * 0.5 + map.xy * 0.5),
+          fixed(map.yx),
+          fixed(map.yy),
+          fixed(map.y0 + map.yx * 0.5 + map.yy * 0.5)};
+}
 
 template <typename T>
 void SampleNearest(const T* in, size_t height, size_t width, size_t channels,

@@ -30,36 +30,9 @@ LIQUID_INLINE void SharpenRow(const uint8_t* above, const uint8_t* in,
   std::copy_n(in + end, channels, out + end);
 }
 
-// A mean over 2 * radius + 1 values and a part of the next one on either side,
-// in 2^-24.
-struct Box {
-  uint32_t radius;
-  uint32_t weight;       // of whole values
-  uint32_t edge_weight;  // of the two beyond them
-};
-
-// Three times this box is nearly a Gaussian of `sigma`. A radius of 0 and no
-// weight beyond it leaves all as it is. Pillow computes with float32 but for
-// the root.
-Box BoxOf(float sigma) {
-  const float variance = sigma * sigma / 3;
-  const auto length = static_cast<float>(std::sqrt(12.0 * variance + 1.0));
-  const auto whole = static_cast<float>(std::floor((length - 1.0) / 2.0));
-  float part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance);
-  part /= 6 * (variance - (whole + 1) * (whole + 1));
-  const float radius = whole + part;
-  Box box;
-  box.radius = static_cast<uint32_t>(radius);
-  constexpr uint32_t kOne = 1 << 24;
-  box.weight =
-      static_cast<uint32_t>(static_cast<float>(kOne) / (radius * 2 + 1));
-  box.edge_weight = (kOne - (box.radius * 2 + 1) * box.weight) / 2;
-  return box;
-}
-
 // Takes the mean of each column, of which there are `columns` values a row.
 LIQUID_INLINE void Average(const uint8_t* in, size_t height, size_t columns,
-                           const Box& box, uint8_t* __restrict out) {
+                           const BlurBox& box, uint8_t* __restrict out) {
   constexpr size_t kBlock = 256;
   const auto last = static_cast<int64_t>(height - 1);
   const int64_t radius = box.radius;
@@ -96,6 +69,23 @@ LIQUID_INLINE void Average(const uint8_t* in, size_t height, size_t columns,
 
 }  // namespace
 
+// Pillow computes with float32 but for the root.
+BlurBox BlurBoxOf(float sigma) {
+  const float variance = sigma * sigma / 3;
+  const auto length = static_cast<float>(std::sqrt(12.0 * variance + 1.0));
+  const auto whole = static_cast<float>(std::floor((length - 1.0) / 2.0));
+  float part = (2 * whole + 1) * (whole * (whole + 1) - 3 * variance);
+  part /= 6 * (variance - (whole + 1) * (whole + 1));
+  const float radius = whole + part;
+  BlurBox box;
+  box.radius = static_cast<uint32_t>(radius);
+  constexpr uint32_t kOne = 1 << 24;
+  box.weight =
+      static_cast<uint32_t>(static_cast<float>(kOne) / (radius * 2 + 1));
+  box.edge_weight = (kOne - (box.radius * 2 + 1) * box.weight) / 2;
+  return box;
+}
+
 void Sharpen(const uint8_t* in, size_t height, size_t width, size_t channels,
              float factor, uint8_t* out) {
   const size_t row = width * channels;
@@ -117,7 +107,7 @@ void Sharpen(const uint8_t* in, size_t height, size_t width, size_t channels,
 
 void GaussianBlur(size_t height, size_t width, size_t channels, float sigma,
                   uint8_t* canvas, uint8_t* other) {
-  const Box box = BoxOf(sigma);
+  const BlurBox box = BlurBoxOf(sigma);
   // Along the rows first, as columns of the transposed image.
   for (int direction = 0; direction < 2; ++direction) {
     Orient(canvas, width * channels, height, width, channels, /*orientation=*/5,

@@ -17,6 +17,19 @@ namespace liquid {
 void Sharpen(const uint8_t* in, size_t height, size_t width, size_t channels,
              float factor, uint8_t* out);
 
+// A mean over 2 * radius + 1 values and a part of the next one on either side,
+// in 2^-24.
+struct BlurBox {
+  uint32_t radius;
+  uint32_t weight;       // of whole values
+  uint32_t edge_weight;  // of the two beyond them
+};
+
+// Three means over this box, one after the other and each rounded, are nearly a
+// Gaussian of `sigma`. A radius of 0 and no weight beyond it leaves all as it
+// is. Beyond an edge lies the value at the edge.
+BlurBox BlurBoxOf(float sigma);
+
 // ImageFilter.GaussianBlur, which is three means over boxes in each direction.
 // Requires a finite `sigma` of at least 0, in pixels. `canvas` changes in
 // place, with `other`, of as many bytes, for what is in between. O(pixels),

@@ -30,12 +30,16 @@ Affine RotateSource(double degrees, size_t height, size_t width) {
   return AboutCentre(turn.cosine, -turn.sine, height, width);
 }
 
+bool TurnsOntoPixels(double degrees, size_t height, size_t width) {
+  return std::fmod(degrees, 180) == 0 ||
+         (std::fmod(degrees, 90) == 0 && height == width);
+}
+
 template <typename T>
 void RotateBilinear(const T* in, size_t height, size_t width, size_t channels,
                     double degrees, T fill, T* out) {
-  // Pixels then lie on pixels: nothing is mixed, nor is alpha rounded.
-  if (std::fmod(degrees, 180) == 0 ||
-      (std::fmod(degrees, 90) == 0 && height == width)) {
+  // Nor is alpha rounded then.
+  if (TurnsOntoPixels(degrees, height, width)) {
     return RotateNearest(in, height, width, channels, degrees, fill, out);
   }
   const std::array<T, 4> fills = {fill, fill, fill, fill};

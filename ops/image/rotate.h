@@ -24,6 +24,10 @@ Affine RotateMap(double degrees, size_t height, size_t width);
 // The opposite way: from where a turned pixel is to where its value is.
 Affine RotateSource(double degrees, size_t height, size_t width);
 
+// Whether pixels of the turned image lie on those of the image, so that nothing
+// is to be mixed.
+bool TurnsOntoPixels(double degrees, size_t height, size_t width);
+
 // Between the four nearest pixels; `fill` is every channel of what lies outside
 // the image. Values of 8 bits are rounded down, as Pillow does, those of 16
 // bits to the nearest, halves up.

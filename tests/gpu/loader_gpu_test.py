@@ -25,6 +25,7 @@ from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf._native import direct_gpu
 from liquid_tf.transforms import (
+  AutoAugment,
   Boxes,
   Cast,
   CenterCrop,
@@ -37,9 +38,13 @@ from liquid_tf.transforms import (
   Normalize,
   Orient,
   Pad,
+  Ragged,
+  RandAugment,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
+  Rotate,
   Solarize,
   Views,
 )
@@ -64,6 +69,34 @@ _RECIPES: list[tuple[list, dict]] = [
       Normalize(_MEAN, _STD),
     ],
     {},
+  ),
+  (
+    [
+      RandomResizedCrop(48),
+      Rotate(30, value=7),
+      GaussianBlur((0.1, 3.0)),
+      Solarize(100),
+      Normalize(_MEAN, _STD),
+      RandomErasing(0.5, value="noise"),
+      Cast("bfloat16"),
+    ],
+    {},
+  ),
+  # A policy moves the image alone.
+  (
+    [RandomCrop(30), Rotate(180), RandAugment(3), Cast("float32")],
+    {"features": ["image", "id"]},
+  ),
+  (
+    [
+      RandomResizedCrop(40),
+      AutoAugment(),
+      ColorJitter(0.4, 0.4),
+      Normalize(_MEAN, _STD),
+      RandomErasing(0.5, value=(1, 2, 3)),
+      ChannelsFirst(),
+    ],
+    {"features": ["image", "id"]},
   ),
 ]
 _DRIVER = fake_gpu.install(2)
@@ -229,7 +262,7 @@ class LoaderGpuTest(parameterized.TestCase):
     path = annotated(os.path.join(self._root.name, f"boxes-{pad}"), 9)
     options = {
       "seed": 3,
-      "transforms": _TRAIN,
+      "transforms": [*_TRAIN[:2], Rotate(30, mask_value=9), *_TRAIN[2:]],
       "features": ["image", "mask", Boxes(pad=pad)],
     }
     with liquid_tf.loader(path, 4, **options) as on_cpu:
@@ -468,7 +501,7 @@ class LoaderGpuTest(parameterized.TestCase):
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise" with decode="gpu"'),
     ({"features": ["label"]}, r"features \(label\) must have .image. with decode"),
     ({"transforms": Views([[], []])}, r'decode \("gpu"\) must be "cpu" with Views'),
-    ({"transforms": [GaussianBlur()]}, r"GaussianBlur.* must not be given with decode"),
+    ({"transforms": [Ragged()]}, r"Ragged.* must not be given with decode"),
     (
       {"decode": "gpu:7"},
       r'decode \("gpu:7"\) must be "cpu" here: .* no GPU 7: ',

@@ -11,7 +11,7 @@ from absl.testing import absltest, parameterized
 from liquid_tf._graph import gpu
 from liquid_tf._profile import devices, probe
 from liquid_tf._profile.profile import Profile, profile
-from liquid_tf.transforms import CenterCrop, Resize, Rotate
+from liquid_tf.transforms import CenterCrop, Normalize, Resize
 
 _DRIVER = fake_gpu.install()
 
@@ -122,8 +122,8 @@ class ProfileGpuTest(parameterized.TestCase):
       r'formats \("png"\) must be of l3, l3-compact, raw, jpeg with',
     ),
     (
-      {"transforms": [Resize((8, 8)), Rotate(9)]},
-      r"Rotate.* must not be given with",
+      {"transforms": [Resize((8, 8)), Normalize(mean_image="mean.npy")]},
+      r"Normalize.* must not be given with",
     ),
     ({"strategy": "search"}, r'strategy \("search"\) must be "lp" with'),
     (

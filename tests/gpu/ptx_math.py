@@ -37,20 +37,28 @@ for _kind, _name, _type in (
 KNOWN = (
   r"(add|sub|min|max)\.[su](16|32|64)|(add|min|max)\.[su]16x2|(abs|neg)\.s(16|32|64)"
   r"|(add|sub|mul)(\.rn)?\.f(32|64)|(min|max|neg|abs)\.f(32|64)|(fma|div)\.rn\.f(32|64)"
-  r"|mul\.lo\.[su](16|32|64)|mul\.wide\.[su](16|32)|mul\.hi\.[su]32"
+  r"|(sqrt|rcp)\.rn\.f64"
+  r"|mul\.lo\.[su](16|32|64)|mul\.wide\.[su](16|32)|mul\.hi\.([su]32|u64)"
   r"|mad\.lo\.[su](16|32|64)|mad\.wide\.[su](16|32)"
-  r"|div\.u(16|32|64)|rem\.u(16|32|64)"
+  r"|div\.[su](16|32|64)|rem\.u(16|32|64)"
   r"|(and|or|xor|not)\.(pred|b(16|32|64))|shl\.b(16|32|64)|shr\.[su](16|32|64)|shr\.b32"
   r"|lop3\.b32|shf\.[lr]\.(wrap|clamp)\.b32|prmt\.b32|bfi\.b(32|64)|bfe\.[su]32"
   r"|(popc|clz|brev)\.b(32|64)|bfind(\.shiftamt)?\.u32"
   r"|dp4a\.[su]32\.[su]32|dp2a\.(lo|hi)\.[su]32\.[su]32|vabsdiff4\.u32\.u32\.u32(\.add)?"
   r"|setp\.(eq|ne|lt|le|gt|ge)\.([bsu](16|32|64)|f(32|64))"
+  r"|setp\.(equ|neu|ltu|leu|gtu|geu)\.f(32|64)"
   r"|selp\.([bsu](16|32|64)|f(32|64))"
   r"|cvt(\.sat)?\.[su](8|16|32|64)\.[su](8|16|32|64)"
   r"|cvt\.rn\.f(32|64)\.[su](8|16|32|64)|cvt\.r[nzmp]i\.[su](8|16|32|64)\.f(32|64)"
   r"|cvt\.(r[nzmp]i\.f32\.f32|r[nzmp]i\.f64\.f64|rn\.f32\.f64|f64\.f32)"
   r"|cvta(\.to)?\.(global|shared|const)\.u64|mov\.(pred|[bsu](16|32|64)|f(32|64))"
 )
+
+
+def _high_word(a, b):
+  """The upper half of the products of two words of 64 bits."""
+  products = [x * y >> 64 for x, y in zip(a.tolist(), b.tolist())]
+  return np.array(products, np.uint64)
 
 
 class Math:
@@ -115,7 +123,19 @@ class Math:
   def _div(self, parts, operands):
     if parts[-1].startswith("f"):
       return self._math(operands, parts[-1], np.divide)
-    return self._math(operands, parts[-1], np.floor_divide)
+
+    def divide(a, b):
+      # Towards 0.
+      below = (np.remainder(a, b) != 0) & ((a < 0) != (b < 0))
+      return np.floor_divide(a, b) + below.astype(a.dtype)
+
+    return self._math(operands, parts[-1], divide)
+
+  def _rcp(self, parts, operands):
+    return self._math(operands, parts[-1], np.reciprocal)
+
+  def _sqrt(self, parts, operands):
+    return self._math(operands, parts[-1], np.sqrt)
 
   def _fma(self, parts, operands):
     return self._math(operands, parts[-1], _FMA[parts[-1]])
@@ -128,6 +148,8 @@ class Math:
       return self._math(
         operands, kind, lambda a, b: a.astype(dtype) * b.astype(dtype), wide
       )
+    if parts[1:] == ["hi", "u64"]:
+      return self._math(operands, kind, _high_word)
     if parts[1] == "hi":
       wide = np.dtype(TYPES[kind[0] + "64"])
       return self._math(
@@ -315,7 +337,15 @@ class Math:
     return self._math(operands, "u32", differences)
 
   def _setp(self, parts, operands):
-    return self._math(operands, parts[-1], _COMPARE[parts[1]], "pred")
+    compare = _COMPARE[parts[1][:2]]
+    if len(parts[1]) == 2:
+      return self._math(operands, parts[-1], compare, "pred")
+    return self._math(
+      operands,
+      parts[-1],
+      lambda a, b: compare(a, b) | np.isnan(a) | np.isnan(b),
+      "pred",
+    )
 
   def _selp(self, parts, operands):
     a, b = (self._read(text, parts[-1]) for text in operands[1:3])

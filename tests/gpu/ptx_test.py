@@ -73,6 +73,18 @@ _OUTPUT = np.dtype(
   + [("mean", "f4", 4), ("std", "f4", 4), ("verified", "u4")]
 )
 _COPY, _PICK, _LERP, _FILTER = range(4)
+_OPERATION = np.dtype(
+  [(name, "u8") for name in ("from", "to", "table")]
+  + [("map", "f8", 6), ("fill", "u2", 4), ("changes", "u4"), ("factors", "f4", 3)]
+  + [("hue", "u4"), ("threshold", "u4"), ("kind", "u4"), ("factor", "f4")]
+  + [(name, "u4") for name in ("radius", "weight", "edge_weight", "unused")]
+)
+_ERASURE = np.dtype(
+  [(name, "u4") for name in ("image", "y", "x", "height", "width", "noise")]
+  + [("key", "u4", 2), ("values", "f4", 4)]
+)
+_NEAREST, _STEPS, _PLACES, _BILINEAR, _BICUBIC, _COLOURS, _TONES = range(1, 8)
+_AUTO_CONTRAST, _EQUALIZE, _SHARPEN, _BLUR_ROWS, _BLUR_COLUMNS = range(8, 13)
 
 
 def _axis(random, method, tables, begin, count, size, exact):
@@ -111,6 +123,26 @@ _COMPUTED = (
   (
     "mul.lo.s32 %r2, %r1, -77; mul.hi.s32 %r9, %r2, 1000000000;",
     lambda n: -77 * n * 10**9 >> 32,
+  ),
+  ("sub.s32 %r2, %r1, 9; div.s32 %r9, %r2, 4;", lambda n: int((n - 9) / 4)),
+  (
+    "cvt.u64.u32 %rd4, %r1; mul.hi.u64 %rd4, %rd4, -2; cvt.u32.u64 %r9, %rd4;",
+    lambda n: n - 1 if n else 0,
+  ),
+  (
+    "cvt.rn.f64.u32 %fd1, %r1; sqrt.rn.f64 %fd2, %fd1; cvt.rzi.u32.f64 %r9, %fd2;",
+    lambda n: int(n**0.5),
+  ),
+  (
+    "cvt.rn.f64.u32 %fd1, %r1; add.f64 %fd1, %fd1, 0d4000000000000000;"
+    "rcp.rn.f64 %fd2, %fd1; mul.f64 %fd2, %fd2, 0d4050000000000000;"
+    "cvt.rzi.u32.f64 %r9, %fd2;",
+    lambda n: 64 // (n + 2),
+  ),
+  (
+    "mov.f32 %f1, 0f7FC00000; setp.leu.f32 %p1, %f1, 0f3F800000;"
+    "selp.u32 %r9, 1, 0, %p1;",
+    lambda n: 1,
   ),
   ("shf.l.wrap.b32 %r9, -2, %r1, %r1;", lambda n: (n << 32 | 0xFFFFFFFE) << n >> 32),
   ("shf.r.clamp.b32 %r9, %r1, 5, 40;", lambda n: 5),
@@ -268,6 +300,8 @@ class CompiledTest(tf.test.TestCase):
       for stored in ("u8", "u16")
       for out in (stored, "f32", "f16", "bf16")
     }
+    names |= {f"image_operate_{stored}" for stored in ("u8", "u16")} | {"image_find"}
+    names |= {f"image_erase_{out}" for out in ("f32", "f16", "bf16")}
     found = re.findall(rb"liquid_(?:l3_)?(\w+)\0", binary)
     self.assertEqual({name.decode() for name in found} & names, names)
 
@@ -339,6 +373,85 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllEqual(arguments[4], wanted[4])
 
 
+class OperationTest(tf.test.TestCase, parameterized.TestCase):
+  """The kernels of what follows a resize, beside their own code on the host."""
+
+  @parameterized.parameters(
+    (_NEAREST, "u16", 3),
+    (_STEPS, "u8", 3),
+    (_PLACES, "u8", 1),
+    (_BILINEAR, "u8", 3),
+    (_BILINEAR, "u8", 4),
+    (_BILINEAR, "u16", 2),
+    (_BICUBIC, "u8", 3),
+    (_COLOURS, "u8", 3),
+    (_COLOURS, "u8", 1),
+    (_TONES, "u8", 3),
+    (_AUTO_CONTRAST, "u8", 3),
+    (_EQUALIZE, "u8", 1),
+    (_SHARPEN, "u8", 3),
+    (_BLUR_ROWS, "u8", 3),
+    (_BLUR_COLUMNS, "u8", 1),
+  )
+  def test_bits_are_those_of_the_host(self, kind, stored, channels):
+    random = np.random.default_rng(kind)
+    height, width = 18, 36
+    output = np.zeros(1, _OUTPUT)
+    output[0] = (height, width, channels, 0, [0] * 4, [1] * 4, 0)
+    canvases = random.integers(20, 200, (4, height, width, channels))
+    canvases = canvases.astype({"u8": "u1", "u16": "u2"}[stored])
+    tables = random.integers(0, 1 << 32, 64, np.uint32)
+    map_ = np.array((0.9, 0.2, -3, -0.2, 1.1, 2.5))
+    if kind == _STEPS:
+      map_ = np.rint(map_ * 65536)
+    if kind == _PLACES:
+      columns = random.integers(-1, width, width)
+      places = np.concatenate([columns, random.integers(-1, height, height)])
+      tables = places.astype(np.int32).view(np.uint32)
+    operations = np.zeros(3, _OPERATION)
+    for i in range(2):
+      # Brightness and contrast, then hue.
+      changes = (0x421 if channels == 3 else 0x21, (1.2, 0.7, 1), 40, 0)
+      operations[i] = (
+        *(i * height * width, (2 + i) * height * width, 0, map_, (9, 8, 7, 6)),
+        *(*changes, kind, 1.7, 2, 3_000_000, 888_608, 0),
+      )
+    found = [np.zeros([3, 768], np.uint8) for _ in range(2)]
+    made = [canvases.copy() for _ in range(2)]
+    kernels = interpreted.Kernels()
+    if kind in (_COLOURS, _AUTO_CONTRAST, _EQUALIZE):
+      for run, where in zip((_on_host, kernels), found):
+        arguments = [output, operations, np.uint32(3), tables, where, canvases]
+        run("liquid_image_find", 3, 512, arguments, 4096)
+      self.assertGreater(np.count_nonzero(found[0]), 0)
+      self.assertAllEqual(*found)
+    for run, where in zip((_on_host, kernels), made):
+      # The third image stays as it is.
+      arguments = [output, operations, np.uint32(3 * 4), tables, where, found[0]]
+      run(f"liquid_image_operate_{stored}", 12, 128, arguments, 0)
+    self.assertAllEqual(*made)
+    self.assertAllEqual(made[0][:2], canvases[:2])
+    self.assertNotAllEqual(made[0][2:], canvases[:2])
+
+  @parameterized.parameters(
+    ("f32", 3, False, True), ("f16", 1, True, True), ("bf16", 4, True, False)
+  )
+  def test_erased_bits_are_those_of_the_host(self, out, channels, planar, noise):
+    height, width = 18, 36
+    output = np.zeros(1, _OUTPUT)
+    output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0)
+    erasures = np.zeros(2, _ERASURE)
+    erasures[0] = (1, 3, 5, 14, 30, noise, (5, 7), (1.5, -0.3, 9, 1e-7))
+    erasures[1] = (2, 0, 31, 18, 5, noise, (6, 1), (0, 1, 2, 3))
+    pixels = np.zeros(3 * height * width * channels, "u4" if out == "f32" else "u2")
+    made = [pixels.copy() for _ in range(2)]
+    for run, where in zip((_on_host, interpreted.Kernels(misplaced=1)), made):
+      arguments = [output, erasures, np.uint32(8), pixels, where, pixels]
+      run(f"liquid_image_erase_{out}", 8, 128, arguments, 0)
+    self.assertAllEqual(*made)
+    self.assertBetween(np.count_nonzero(made[0]), 14 * 30 * channels, len(pixels) // 3)
+
+
 class JpegTest(tf.test.TestCase, parameterized.TestCase):
   """The kernels of JPEG, beside Pillow and their own code on the host."""
 
@@ -381,7 +494,7 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
     *_, height, width = window
     channels = np.asarray(Image.open(io.BytesIO(file))).reshape(40, 56, -1).shape[2]
     found = []
-    for run in (interpreted.Kernels(), _jpeg_on_host):
+    for run in (interpreted.Kernels(), _on_host):
       scratch = np.full(plan.blocks + height * width * channels, 0xA5, np.uint8)
       results = np.full(len(plan.tasks), 0xFFFFFFFF, np.uint32)
       for kind, first, count, threads, shared in plan.launches.tolist():
@@ -397,7 +510,7 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
     return found[0]
 
 
-def _jpeg_on_host(name, grid, threads, arguments, shared):
+def _on_host(name, grid, threads, arguments, shared):
   del grid
   interpreted.on_host(name, arguments, threads, shared)
 

@@ -34,18 +34,23 @@ from liquid_tf._graph.stages import find_stage
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
+  AutoAugment,
   Boxes,
   Cast,
   CenterCrop,
   ChannelsFirst,
   ColorJitter,
   Flip,
+  GaussianBlur,
   Grayscale,
   Mirror,
+  Mix,
   Normalize,
   Orient,
   Pad,
+  RandAugment,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
@@ -75,6 +80,34 @@ _RECIPES: list[tuple[list, dict]] = [
       Normalize(_MEAN, _STD),
     ],
     {},
+  ),
+  (
+    [
+      RandomResizedCrop(48),
+      Rotate(30, value=7),
+      GaussianBlur((0.1, 3.0)),
+      Solarize(100),
+      Normalize(_MEAN, _STD),
+      RandomErasing(0.5, value="noise"),
+      Cast("bfloat16"),
+    ],
+    {},
+  ),
+  # A policy moves the image alone.
+  (
+    [RandomCrop(30), Rotate(180), RandAugment(3), Cast("float32")],
+    {"features": ["image", "id"]},
+  ),
+  (
+    [
+      RandomResizedCrop(40),
+      AutoAugment(),
+      ColorJitter(0.4, 0.4),
+      Normalize(_MEAN, _STD),
+      RandomErasing(0.5, value=(1, 2, 3)),
+      ChannelsFirst(),
+    ],
+    {"features": ["image", "id"]},
   ),
 ]
 # Of the host, for an image whose stored bytes take some 250 pages.
@@ -274,7 +307,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
         for wanted, found in zip(on_cpu, on_gpu, strict=True):
           self.assertEndsWith(found["image"].device, "GPU:0")
           self.assert_same_bits(found["image"], wanted["image"])
-          for name in (*_NUMBERS, "label"):
+          for name in wanted.keys() - {"image"}:
             self.assertAllEqual(found[name], wanted[name])
           count += 1
         self.assertEqual(count, 3)
@@ -324,7 +357,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     path = annotated(os.path.join(self.create_tempdir().full_path, "dataset"), 9)
     options = {
       "seed": 3,
-      "transforms": _TRAIN,
+      "transforms": [*_TRAIN[:2], Rotate(30, mask_value=9), *_TRAIN[2:]],
       "features": ["image", "mask", Boxes(pad=2)],
     }
     on_cpu = liquid_tf.dataset(path, 4, **options)
@@ -355,8 +388,8 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"features": ["image", "format"]}, r'features \("format"\) must be of'),
     ({"features": ["label"]}, r'features \(label\) must have "image"'),
     (
-      {"transforms": [Rotate(9)]},
-      r"Rotate.* must not be given with decode=\"gpu\", which turns, crops",
+      {"transforms": [Normalize(9), Mix()]},
+      r"Mix.* must not be given with decode=\"gpu\", which neither mixes",
     ),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
     (

@@ -1,5 +1,6 @@
 #include "ops/gpu/driver/l3_lane.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -37,7 +38,15 @@ void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
     output += sizeof(of_chunk);
     std::memcpy(output, &of_chunk, sizeof(of_chunk));
   }
+  if (recipe.canvases != 0) {
+    const L3DeviceOutput of_canvas = {
+        recipe.height, recipe.width, pixels.channels, 0, {}, {}, 0};
+    std::memcpy(output + sizeof(of_canvas), &of_canvas, sizeof(of_canvas));
+  }
   Put(recipe.samples, host + layout.samples);
+  Put(recipe.finished, host + layout.finished);
+  Put(recipe.operations, host + layout.operations);
+  Put(recipe.erasures, host + layout.erasures);
   Put(recipe.tables, host + layout.tables);
 }
 
@@ -53,17 +62,23 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
                            const std::vector<L3DeviceFile>& files,
                            const ImageDeviceBatch* recipe) {
   output = Aligned(sizeof(L3DeviceFindings));
-  const size_t outputs = recipe == nullptr ? 1 : 1 + recipe->chunks.size();
+  const size_t outputs = recipe == nullptr ? 1 : 2 + recipe->chunks.size();
   images = output + Aligned(outputs * sizeof(L3DeviceOutput));
   runs = images + Aligned(batch.images.size() * sizeof(L3DeviceImage));
   host_tasks = runs + Aligned(batch.runs.size() * sizeof(L3DeviceRun));
   host_results =
       host_tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
-  samples = tables = jpeg =
+  samples = finished = operations = erasures = tables = jpeg =
       host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
   if (recipe != nullptr) {
-    tables =
+    finished =
         samples + Aligned(recipe->samples.size() * sizeof(ImageDeviceSample));
+    operations =
+        finished + Aligned(recipe->finished.size() * sizeof(ImageDeviceSample));
+    erasures = operations + Aligned(recipe->operations.size() *
+                                    sizeof(ImageDeviceOperation));
+    tables = erasures +
+             Aligned(recipe->erasures.size() * sizeof(ImageDeviceErasure));
     jpeg = tables + Aligned(recipe->tables.size() * sizeof(uint32_t));
   }
   bytes = jpeg + Aligned(batch.jpeg.size());
@@ -160,35 +175,89 @@ Status L3Lane::Mark(CuEvent event) {
                     "to mark a place in a stream");
 }
 
+Status L3Lane::FindFunctions(const ImageDeviceBatch& recipe,
+                             const std::string& stored,
+                             const std::string& types,
+                             ImageFunctions* functions) const {
+  const auto find = [&](bool is_needed, const std::string& name,
+                        CuFunction* function) {
+    if (!is_needed) return OkStatus();
+    return FindL3Function(driver_, context_, "liquid_image_" + name, function);
+  };
+  const bool has_canvases = recipe.canvases != 0;
+  const std::string out = types.substr(types.find('_') + 1);
+  LIQUID_RETURN_IF_ERROR(find(true, types, &functions->make));
+  LIQUID_RETURN_IF_ERROR(find(recipe.luma != 0, "luma", &functions->luma));
+  LIQUID_RETURN_IF_ERROR(
+      find(has_canvases, stored + "_" + stored, &functions->begin));
+  LIQUID_RETURN_IF_ERROR(find(has_canvases, "find", &functions->find));
+  LIQUID_RETURN_IF_ERROR(
+      find(has_canvases, "operate_" + stored, &functions->operate));
+  return find(!recipe.erasures.empty(), "erase_" + out, &functions->erase);
+}
+
+Status L3Lane::Launch(CuFunction kernel, CuAddress output, CuAddress of_images,
+                      uint32_t count, CuAddress tables, CuAddress out,
+                      CuAddress in, uint32_t threads, uint32_t shared_bytes) {
+  void* arguments[] = {&output, &of_images, &count, &tables, &out, &in};
+  return CudaStatus(driver_,
+                    driver_.launch(kernel, count, 1, 1, threads, 1, 1,
+                                   shared_bytes, stream_, arguments, nullptr),
+                    "to launch a kernel");
+}
+
 Status L3Lane::MakeImages(const L3DeviceBatch& batch,
                           const ImageDeviceBatch& recipe,
                           const ImageDeviceChunk& chunk,
                           const L3LaneLayout& layout,
-                          const std::vector<CuFunction>& functions,
+                          const ImageFunctions& functions,
                           const L3LaneMemory& memory) {
-  CuAddress output = memory.staging + layout.output;
-  CuAddress samples =
-      memory.staging + layout.samples + chunk.first * sizeof(ImageDeviceSample);
-  CuAddress tables = memory.staging + layout.tables;
-  CuAddress pixels = memory.pixels;
-  CuAddress scratch = memory.staging + layout.scratch;
-  CuAddress luma = scratch + recipe.luma;
-  uint32_t count = chunk.count * ImageTiles(recipe.height, recipe.width);
+  const auto output = [&](size_t number) {
+    return memory.staging + layout.output + number * sizeof(L3DeviceOutput);
+  };
+  const CuAddress tables = memory.staging + layout.tables;
+  const CuAddress scratch = memory.staging + layout.scratch;
+  const uint32_t tiles = chunk.count * ImageTiles(recipe.height, recipe.width);
   const uint32_t shared =
       ImageSharedBytes(batch.image.channels, batch.image.bits);
-  const auto launch = [&](CuFunction kernel, CuAddress* out) {
-    void* arguments[] = {&output, &samples, &count, &tables, out, &scratch};
-    return CudaStatus(driver_,
-                      driver_.launch(kernel, count, 1, 1, kImageThreads, 1, 1,
-                                     shared, stream_, arguments, nullptr),
-                      "to launch a kernel");
+  const auto make = [&](CuFunction kernel, CuAddress of_output, size_t samples,
+                        CuAddress out, CuAddress in) {
+    return Launch(
+        kernel, of_output,
+        memory.staging + samples + chunk.first * sizeof(ImageDeviceSample),
+        tiles, tables, out, in, kImageThreads, shared);
   };
-  // What finds sums comes before.
-  if (recipe.luma != 0) {
-    LIQUID_RETURN_IF_ERROR(
-        launch(functions[kBeside + batch.launches.size()], &luma));
+  if (recipe.canvases == 0) {
+    // What finds sums comes before.
+    if (recipe.luma != 0) {
+      LIQUID_RETURN_IF_ERROR(make(functions.luma, output(0), layout.samples,
+                                  scratch + recipe.luma, scratch));
+    }
+    return make(functions.make, output(0), layout.samples, memory.pixels,
+                scratch);
   }
-  return launch(functions.back(), &pixels);
+  const CuAddress canvases = scratch + recipe.canvases;
+  const CuAddress found = scratch + recipe.found;
+  const CuAddress of_canvas = output(1 + recipe.chunks.size());
+  LIQUID_RETURN_IF_ERROR(
+      make(functions.begin, of_canvas, layout.samples, canvases, scratch));
+  for (uint32_t round = 0; round < chunk.rounds; ++round) {
+    const size_t first = chunk.operations + size_t{round} * chunk.count;
+    const CuAddress operations = memory.staging + layout.operations +
+                                 first * sizeof(ImageDeviceOperation);
+    const auto begin =
+        recipe.operations.begin() + static_cast<ptrdiff_t>(first);
+    if (std::any_of(begin, begin + chunk.count, NeedsWhole)) {
+      LIQUID_RETURN_IF_ERROR(Launch(functions.find, of_canvas, operations,
+                                    chunk.count, tables, found, canvases,
+                                    kImageFindThreads, kImageFindSharedBytes));
+    }
+    LIQUID_RETURN_IF_ERROR(Launch(functions.operate, of_canvas, operations,
+                                  tiles, tables, canvases, found, kImageThreads,
+                                  0));
+  }
+  return make(functions.make, output(0), layout.finished, memory.pixels,
+              canvases);
 }
 
 Status L3Lane::Copy(const L3LaneLayout& layout, CuAddress staging) {
@@ -225,6 +294,7 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                        const ImageDeviceBatch* recipe,
                        const L3LaneLayout& layout,
                        const std::vector<CuFunction>& functions,
+                       const ImageFunctions& of_recipe,
                        const L3LaneMemory& memory) {
   LIQUID_RETURN_IF_ERROR(Mark(begun_));
   LIQUID_RETURN_IF_ERROR(Copy(layout, memory.staging));
@@ -270,8 +340,17 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                               batch.launches[i + 1].chunk != launch.chunk)) {
       LIQUID_RETURN_IF_ERROR(MakeImages(batch, *recipe,
                                         recipe->chunks[launch.chunk], layout,
-                                        functions, memory));
+                                        of_recipe, memory));
     }
+  }
+  if (recipe != nullptr && !recipe->erasures.empty()) {
+    const auto count = static_cast<uint32_t>(recipe->erasures.size());
+    LIQUID_RETURN_IF_ERROR(
+        Launch(of_recipe.erase, memory.staging + layout.output,
+               memory.staging + layout.erasures,
+               count * ImageTiles(recipe->height, recipe->width),
+               memory.staging + layout.tables, memory.pixels,
+               memory.staging + layout.scratch, kImageThreads, 0));
   }
   LIQUID_RETURN_IF_ERROR(
       LaunchL3Check(driver_, functions[1], stream_, batch.n_tasks,
@@ -303,14 +382,14 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
     names.push_back(L3KernelName(
         launch.kind, recipe == nullptr ? types : stored + "_" + stored));
   }
-  if (recipe != nullptr && recipe->luma != 0) {
-    names.push_back("liquid_image_luma");
-  }
-  if (recipe != nullptr) names.push_back("liquid_image_" + types);
   std::vector<CuFunction> functions(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     LIQUID_RETURN_IF_ERROR(
         FindL3Function(driver, context_, names[i], &functions[i]));
+  }
+  ImageFunctions of_recipe;
+  if (recipe != nullptr) {
+    LIQUID_RETURN_IF_ERROR(FindFunctions(*recipe, stored, types, &of_recipe));
   }
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.host_size));
   uint8_t* const host = host_.data();
@@ -327,7 +406,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   Put(batch.jpeg, host + layout.jpeg);
   fill(host + layout.bytes);
 
-  Status status = Enqueue(batch, recipe, layout, functions, memory);
+  Status status = Enqueue(batch, recipe, layout, functions, of_recipe, memory);
   if (status.ok()) {
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.

@@ -31,9 +31,10 @@ struct L3LaneLayout {
   };
 
   // What the device finds, an L3DeviceFindings, comes first. Outputs are that
-  // of the pixels, and with a recipe that of each chunk in scratch memory.
-  size_t output, images, runs, host_tasks, host_results, samples, tables, jpeg,
-      bytes, size;
+  // of the pixels, and with a recipe that of each chunk in scratch memory and
+  // that of canvases.
+  size_t output, images, runs, host_tasks, host_results, samples, finished,
+      operations, erasures, tables, jpeg, bytes, size;
   std::vector<Copy> copies;
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
   std::vector<L3DeviceCopy> gathered;
@@ -88,7 +89,8 @@ class L3Lane {
   // Lays out a batch and starts it: copies to the device, the batch's launches,
   // one copy back. `types` are what L3KernelName takes. With a `recipe`, which
   // may be null, the batch was planned for its chunks: each is decoded into
-  // scratch memory, from which one more launch makes pixels. `memory` and the
+  // scratch memory, from which one more launch makes pixels, or some more make
+  // them by way of canvases. `memory` and the
   // files' bytes are the lane's until `done` is called, which happens once if
   // and only if this is OK. Errors: those of FindL3Function, and of the driver.
   Status Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
@@ -110,14 +112,27 @@ class L3Lane {
       : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
   Status Copy(const L3LaneLayout& layout, CuAddress staging);
+  // Kernels of a recipe, those that it needs.
+  struct ImageFunctions {
+    CuFunction make = nullptr, luma = nullptr;
+    CuFunction begin = nullptr, find = nullptr, operate = nullptr;  // canvases
+    CuFunction erase = nullptr;
+  };
+  Status FindFunctions(const ImageDeviceBatch& recipe,
+                       const std::string& stored, const std::string& types,
+                       ImageFunctions* functions) const;
   Status Enqueue(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
                  const L3LaneLayout& layout,
                  const std::vector<CuFunction>& functions,
-                 const L3LaneMemory& memory);
+                 const ImageFunctions& of_recipe, const L3LaneMemory& memory);
+  // Launches a kernel of a recipe, by a block for each of `count`.
+  Status Launch(CuFunction kernel, CuAddress output, CuAddress of_images,
+                uint32_t count, CuAddress tables, CuAddress out, CuAddress in,
+                uint32_t threads, uint32_t shared_bytes);
   // Makes the images of a chunk of those that lie in scratch memory.
   Status MakeImages(const L3DeviceBatch& batch, const ImageDeviceBatch& recipe,
                     const ImageDeviceChunk& chunk, const L3LaneLayout& layout,
-                    const std::vector<CuFunction>& functions,
+                    const ImageFunctions& functions,
                     const L3LaneMemory& memory);
 
   const CudaDriver& driver_;

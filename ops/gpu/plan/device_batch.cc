@@ -137,6 +137,12 @@ Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
   LIQUID_RETURN_IF_ERROR(
       ReadChannels(steps.std, "std", true, image.channels, output.std));
   LIQUID_RETURN_IF_ERROR(FindTypes(image.bits, steps.type, &batch->types));
+  if (!batch->images.erasures.empty() && steps.type != PixelType::kFloat32 &&
+      steps.type != PixelType::kFloat16 && steps.type != PixelType::kBfloat16) {
+    return InvalidArgument(std::string("dtype (") + NameOf(steps.type).name +
+                           ") must be float, half or bfloat16 where a part of "
+                           "an image is erased");
+  }
   batch->shape = {static_cast<int64_t>(batch->files.size()), height, width,
                   image.channels};
   if (steps.planar) {

@@ -2,9 +2,15 @@
 //
 //   liquid_image_SAMPLE_OUT  SAMPLE u8, u16; OUT the same, f32, f16 or bf16
 //   liquid_image_luma        before it, for contrast
+//   liquid_image_operate_SAMPLE  from canvas to canvas
+//   liquid_image_find        before it, what is needed of whole images
+//   liquid_image_erase_OUT   after all, a floating one
 //
-// Any number of blocks makes all tiles; as many as tiles is fastest.
+// Any number of blocks makes all tiles, or finds what is needed; as many as of
+// these is fastest.
 #include "ops/image/device/image_device.cuh"
+#include "ops/image/device/image_device_change.cuh"
+#include "ops/image/device/image_device_erase.cuh"
 
 #define LIQUID_IMAGE_KERNEL(name, sample, out)                          \
   extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)   \
@@ -32,3 +38,37 @@ extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)
                       const uint8_t* scratch) {
   liquid::ImageSumTiles(output, samples, count, tables, luma, scratch);
 }
+
+#define LIQUID_OPERATE_KERNEL(stored, sample)                               \
+  extern "C" __global__ void __launch_bounds__(liquid::kImageThreads, 6)    \
+      liquid_image_operate_##stored(                                        \
+          const liquid::L3DeviceOutput* output,                             \
+          const liquid::ImageDeviceOperation* operations, uint32_t count,   \
+          const uint32_t* tables, sample* canvases, const uint8_t* found) { \
+    liquid::ImageOperateTiles(output, operations, count, tables, canvases,  \
+                              found);                                       \
+  }
+
+LIQUID_OPERATE_KERNEL(u8, uint8_t)
+LIQUID_OPERATE_KERNEL(u16, uint16_t)
+
+extern "C" __global__ void __launch_bounds__(liquid::kImageFindThreads)
+    liquid_image_find(const liquid::L3DeviceOutput* output,
+                      const liquid::ImageDeviceOperation* operations,
+                      uint32_t count, const uint32_t* /*tables*/,
+                      uint8_t* found, const uint8_t* canvases) {
+  liquid::ImageFindAll(output, operations, count, found, canvases);
+}
+
+#define LIQUID_ERASE_KERNEL(name, out)                                      \
+  extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)       \
+      liquid_image_erase_##name(const liquid::L3DeviceOutput* output,       \
+                                const liquid::ImageDeviceErasure* erasures, \
+                                uint32_t count, const uint32_t* /*tables*/, \
+                                out* pixels, const void* /*scratch*/) {     \
+    liquid::ImageEraseTiles(output, erasures, count, pixels);               \
+  }
+
+LIQUID_ERASE_KERNEL(f32, float)
+LIQUID_ERASE_KERNEL(f16, liquid::ImageHalf)
+LIQUID_ERASE_KERNEL(bf16, liquid::L3BFloat16)

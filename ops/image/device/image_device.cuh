@@ -7,41 +7,10 @@
 #ifndef LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_
 #define LIQUID_OPS_IMAGE_DEVICE_IMAGE_DEVICE_CUH_
 
-#include "ops/codecs/l3/device/l3_device_store.cuh"
 #include "ops/image/device/image_device_colour.cuh"
-#include "ops/image/device/image_device_exact.cuh"
+#include "ops/image/device/image_device_each.cuh"
 
 namespace liquid {
-
-// A float of 16 bits.
-struct ImageHalf {
-  uint16_t bits;
-};
-
-// Rounds to the nearest, ties to even, as ops/image/finish.h; no value here is
-// a NaN.
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
-                                   ImageHalf* out) {
-  float value;
-  L3Finish(sample, mean, std, &value);
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof(bits));
-  const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7FFFFFFF;
-  uint32_t half;
-  if (size >= 0x477FF000) {  // rounds to 2^16 and more
-    half = 0x7C00;
-  } else if (size < 0x38800000) {  // below 2^-14: a multiple of 2^-24
-    // The sum's last bit is 2^-24, and the addition rounds to even.
-    float small;
-    memcpy(&small, &size, sizeof(small));
-    small = ImageSum(small, 0.5f);
-    memcpy(&half, &small, sizeof(half));
-    half -= 0x3F000000;
-  } else {
-    half = (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13;
-  }
-  out->bits = static_cast<uint16_t>(sign | half);
-}
 
 // Weighted sums of samples of 8 bits, and what they are rounded to in between.
 template <typename Sample>
@@ -95,12 +64,6 @@ struct ImageSums<uint16_t> {
   }
 };
 
-// The pixel that value `i` of a row is of.
-LIQUID_DEVICE inline uint32_t ImagePixelOf(uint32_t i, uint32_t channels) {
-  if (channels == 3) return i / 3;
-  return channels == 1 ? i : i >> (channels / 2);
-}
-
 // One axis of a resize by a filter.
 template <typename Weight>
 struct ImageTaps {
@@ -126,18 +89,6 @@ struct ImageTaps {
 struct ImagePart {
   uint32_t y, x, rows, columns;
 };
-
-// Calls f(row, i) of the block's threads for all of `rows` x `values`.
-template <typename Block, typename F>
-LIQUID_DEVICE void ImageEach(Block& block, uint32_t rows, uint32_t values,
-                             F f) {
-  block.EachThread([&](uint32_t thread) {
-    for (uint32_t row = thread / kL3Warp; row < rows;
-         row += block.Threads() / kL3Warp) {
-      for (uint32_t i = thread % kL3Warp; i < values; i += kL3Warp) f(row, i);
-    }
-  });
-}
 
 // `sum`, and pixels [from, end) of one axis with their weights; from one to the
 // next are `step` values.
@@ -284,7 +235,7 @@ LIQUID_DEVICE void ImageFindMean(Block& block, const uint32_t* luma,
     const uint64_t count = uint64_t{output.height} * output.width;
     uint64_t sum = 0;
     for (uint32_t i = 0; i < kL3Warp; ++i) sum += parts[i];
-    *mean = static_cast<int>((2 * sum + count) / (2 * count));
+    *mean = ImageMean(sum, count);
   });
 }
 
@@ -299,14 +250,11 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
                                  uint32_t* luma = nullptr) {
   using Sums = ImageSums<Sample>;
   const uint32_t channels = output.channels;
-  const uint32_t tiles_across =
-      (output.width + kImageTileColumns - 1) / kImageTileColumns;
-  const uint32_t top = tile / tiles_across * kImageTileRows;
-  const uint32_t left = tile % tiles_across * kImageTileColumns;
+  const ImageTile place(output, tile);
+  const uint32_t top = place.top, left = place.left;
+  const uint32_t rows = place.rows, columns = place.columns;
   const auto least = [](uint32_t a, uint32_t b) { return a < b ? a : b; };
   const auto most = [](uint32_t a, uint32_t b) { return a > b ? a : b; };
-  const uint32_t rows = least(kImageTileRows, output.height - top);
-  const uint32_t columns = least(kImageTileColumns, output.width - left);
   // What comes of the image.
   const ImageDeviceAxis &down = sample.rows, &across = sample.columns;
   const uint32_t y = most(top, down.begin), x = most(left, across.begin);
@@ -322,8 +270,8 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
   const Sample* const source = scratch + sample.first * channels;
   int* const mean = reinterpret_cast<int*>(reinterpret_cast<uint8_t*>(between) +
                                            kImageTileRows * pitch);
-  const bool changes = sizeof(Sample) == 1 && sample.changes != 0;
-  if (changes && luma == nullptr && NeedsMean(sample)) {
+  const bool changes = sizeof(Sample) == 1 && sample.colours.changes != 0;
+  if (changes && luma == nullptr && NeedsMean(sample.colours)) {
     const auto* const sums_of_tiles = reinterpret_cast<const uint32_t*>(
         reinterpret_cast<const uint8_t*>(scratch) + sample.luma);
     ImageFindMean(block, sums_of_tiles, output,
@@ -370,8 +318,8 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
     block.EachThread([&](uint32_t thread) {
       uint32_t sum = 0;
       for (uint32_t i = thread; i < rows * columns; i += block.Threads()) {
-        sum += static_cast<uint32_t>(ImageLuma(
-            ImageChanged<true>(sample, 0, pixel_at(i / columns, i % columns))));
+        sum += static_cast<uint32_t>(ImageLuma(ImageChanged<true>(
+            sample.colours, 0, pixel_at(i / columns, i % columns))));
       }
       parts[thread] = sum;
     });
@@ -387,7 +335,7 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
     if (changes) {
       ImageEach(block, rows, columns, [&](uint32_t row, uint32_t column) {
         const ImagePixel pixel =
-            ImageChanged<false>(sample, *mean, pixel_at(row, column));
+            ImageChanged<false>(sample.colours, *mean, pixel_at(row, column));
         auto* const to = between + row * pitch + column * channels;
         to[0] = static_cast<uint8_t>(pixel.red);
         if (channels != 3) return;
@@ -455,7 +403,7 @@ __device__ inline void ImageSumTiles(
   const uint32_t tiles = ImageTiles(output->height, output->width);
   for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     const ImageDeviceSample sample = samples[i / tiles];
-    if (!NeedsMean(sample)) continue;
+    if (!NeedsMean(sample.colours)) continue;
     ImageMakeTile<uint8_t, uint8_t>(
         block, sample, i % tiles, *output, tables, scratch,
         static_cast<uint8_t*>(nullptr),

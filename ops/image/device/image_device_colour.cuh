@@ -77,28 +77,33 @@ LIQUID_DEVICE inline ImagePixel ImageShiftHue(const ImagePixel& pixel,
   return {pick(sixth), pick(sixth + 4), pick(sixth + 2)};
 }
 
-// Makes the changes of a sample, whose mean luma before contrast is `mean`;
-// with `kBeforeMean` those that come before contrast.
+// The mean of `count` values whose sum is `sum`, halves rounded up.
+LIQUID_DEVICE inline int ImageMean(uint64_t sum, uint64_t count) {
+  return static_cast<int>((2 * sum + count) / (2 * count));
+}
+
+// Makes the changes to an image whose mean luma before contrast is `mean`; with
+// `kBeforeMean` those that come before contrast.
 template <bool kBeforeMean>
-LIQUID_DEVICE ImagePixel ImageChanged(const ImageDeviceSample& sample, int mean,
-                                      ImagePixel pixel) {
+LIQUID_DEVICE ImagePixel ImageChanged(const ImageDeviceColours& colours,
+                                      int mean, ImagePixel pixel) {
   const auto inverted = [&](int value) {
-    return value < static_cast<int>(sample.threshold) ? value : 255 - value;
+    return value < static_cast<int>(colours.threshold) ? value : 255 - value;
   };
-  for (uint32_t left = sample.changes; left != 0; left >>= 4) {
+  for (uint32_t left = colours.changes; left != 0; left >>= 4) {
     switch (static_cast<ImageChange>(left & 15)) {
       case ImageChange::kBrightness:
-        pixel = ImageBlend(0, pixel, sample.brightness);
+        pixel = ImageBlend(0, pixel, colours.brightness);
         break;
       case ImageChange::kContrast:
         if (kBeforeMean) return pixel;
-        pixel = ImageBlend(mean, pixel, sample.contrast);
+        pixel = ImageBlend(mean, pixel, colours.contrast);
         break;
       case ImageChange::kSaturation:
-        pixel = ImageBlend(ImageLuma(pixel), pixel, sample.saturation);
+        pixel = ImageBlend(ImageLuma(pixel), pixel, colours.saturation);
         break;
       case ImageChange::kHue:
-        pixel = ImageShiftHue(pixel, sample.hue);
+        pixel = ImageShiftHue(pixel, colours.hue);
         break;
       case ImageChange::kGray: {
         const int luma = ImageLuma(pixel);

@@ -8,6 +8,7 @@
 namespace liquid {
 
 // A product and a sum, each rounded: no compiler makes one operation of them.
+// Quotients and roots are rounded right by themselves.
 LIQUID_DEVICE inline float ImageProduct(float a, float b) {
 #if defined(__CUDACC__)
   return __fmul_rn(a, b);
@@ -34,6 +35,14 @@ LIQUID_DEVICE inline double ImageSum(double a, double b) {
   return __dadd_rn(a, b);
 #else
   return a + b;
+#endif
+}
+
+LIQUID_DEVICE inline double ImageRoot(double a) {
+#if defined(__CUDACC__)
+  return __dsqrt_rn(a);
+#else
+  return __builtin_sqrt(a);
 #endif
 }
 

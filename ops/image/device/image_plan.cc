@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "ops/image/device/operation_plan.h"
 #include "ops/image/orient.h"
 
 namespace liquid {
@@ -86,60 +87,21 @@ void Turn(int orientation, const Window& stored, uint32_t pitch,
   sample->across = across_rows ? rows : columns;
 }
 
-Status CheckSteps(const SamplePlan& plan) {
-  bool other = plan.rotated || !plan.policy.empty() || plan.erasure.any();
-  for (const Operation& operation : plan.last) {
-    other = other || operation.kind != OperationKind::kSolarize;
-  }
-  if (!other) return OkStatus();
-  return Unimplemented(
-      "a device orients, crops, resizes, pads, mirrors and flips images, and "
-      "changes colours: for other steps decode on the processors");
-}
-
-void AddColours(const SamplePlan& plan, ImageDeviceSample* sample) {
-  uint32_t shift = 0;
-  const auto add = [&](ImageChange change) {
-    sample->changes |= static_cast<uint32_t>(change) << shift;
-    shift += 4;
-  };
-  for (int i = 0; plan.jittered && i < plan.jitter.steps; ++i) {
-    switch (plan.jitter.order[static_cast<size_t>(i)]) {
-      case Jitter::kBrightness:
-        add(ImageChange::kBrightness);
-        break;
-      case Jitter::kContrast:
-        add(ImageChange::kContrast);
-        break;
-      case Jitter::kSaturation:
-        add(ImageChange::kSaturation);
-        break;
-      case Jitter::kHue:
-        add(ImageChange::kHue);
-        break;
-    }
-  }
-  sample->brightness = plan.jitter.brightness;
-  sample->contrast = plan.jitter.contrast;
-  sample->saturation = plan.jitter.saturation;
-  sample->hue = plan.jitter.hue;
-  if (plan.gray) add(ImageChange::kGray);
-  if (plan.last.empty()) return;
-  add(ImageChange::kSolarize);
-  sample->threshold = static_cast<uint32_t>(plan.last[0].amount);
-}
-
-// Images that lie in scratch memory at once are as many as go into it.
-void MakeChunks(uint64_t pixel_bytes, ImageDeviceBatch* batch) {
+// Images that lie in scratch memory at once are as many as go into it, each
+// with `beside` bytes beside its pixels.
+void MakeChunks(uint64_t pixel_bytes, uint64_t beside,
+                ImageDeviceBatch* batch) {
   for (uint32_t i = 0; i < batch->windows.size(); ++i) {
     const Window& window = batch->windows[i];
     if (!batch->chunks.empty()) {
       ImageDeviceChunk& chunk = batch->chunks.back();
       const uint32_t height = std::max(chunk.height, window.height);
       const uint32_t width = std::max(chunk.width, window.width);
-      const uint64_t place = uint64_t{height} * width * pixel_bytes;
+      const uint64_t place = uint64_t{height} * width * pixel_bytes + beside;
       if (place <= kImageScratchBytes / (chunk.count + 1)) {
-        chunk = {chunk.first, chunk.count + 1, height, width};
+        chunk.height = height;
+        chunk.width = width;
+        ++chunk.count;
         continue;
       }
     }
@@ -152,12 +114,17 @@ void MakeChunks(uint64_t pixel_bytes, ImageDeviceBatch* batch) {
   }
 }
 
+uint64_t Aligned(uint64_t size) { return (size + 255) / 256 * 256; }
+
 // Behind the images of a chunk.
 void PlaceSums(ImageDeviceBatch* batch) {
-  if (std::none_of(batch->samples.begin(), batch->samples.end(), NeedsMean)) {
+  if (std::none_of(batch->samples.begin(), batch->samples.end(),
+                   [](const ImageDeviceSample& sample) {
+                     return NeedsMean(sample.colours);
+                   })) {
     return;
   }
-  batch->luma = (batch->scratch_bytes + 255) / 256 * 256;
+  batch->luma = Aligned(batch->scratch_bytes);
   const uint64_t tiles = ImageTiles(batch->height, batch->width);
   for (const ImageDeviceChunk& chunk : batch->chunks) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
@@ -170,12 +137,72 @@ void PlaceSums(ImageDeviceBatch* batch) {
   }
 }
 
+// Lays out the canvases of each chunk, two of an image and one after the other,
+// and the rounds of its images' operations.
+void PlaceCanvases(
+    const std::vector<std::vector<ImageDeviceOperation>>& operations,
+    uint64_t pixel_bytes, ImageDeviceBatch* batch) {
+  const uint64_t canvas = uint64_t{batch->height} * batch->width;
+  uint32_t most = 0;
+  for (ImageDeviceChunk& chunk : batch->chunks) {
+    most = std::max(most, chunk.count);
+    chunk.operations = static_cast<uint32_t>(batch->operations.size());
+    for (uint32_t i = 0; i < chunk.count; ++i) {
+      const auto of_image =
+          static_cast<uint32_t>(operations[chunk.first + i].size());
+      chunk.rounds = std::max(chunk.rounds, of_image);
+      batch->samples[chunk.first + i].image = i;
+      ImageDeviceSample finished = {};
+      finished.first =
+          static_cast<int64_t>(canvas * (of_image % 2 * chunk.count + i));
+      finished.down = batch->width;
+      finished.across = 1;
+      finished.rows.count = batch->height;
+      finished.columns.count = batch->width;
+      finished.image = chunk.first + i;
+      batch->finished.push_back(finished);
+    }
+    for (uint32_t round = 0; round < chunk.rounds; ++round) {
+      for (uint32_t i = 0; i < chunk.count; ++i) {
+        const auto& of_image = operations[chunk.first + i];
+        batch->operations.emplace_back();
+        if (round >= of_image.size()) continue;
+        ImageDeviceOperation& operation = batch->operations.back();
+        operation = of_image[round];
+        operation.from = canvas * (round % 2 * chunk.count + i);
+        operation.to = canvas * ((round + 1) % 2 * chunk.count + i);
+      }
+    }
+  }
+  batch->canvases = Aligned(batch->scratch_bytes);
+  batch->found = Aligned(batch->canvases + 2 * most * canvas * pixel_bytes);
+  batch->scratch_bytes = batch->found + uint64_t{most} * kImageFoundBytes;
+}
+
+ImageDeviceErasure ErasureOf(const Recipe& recipe, const SamplePlan& plan,
+                             uint32_t image, uint32_t channels) {
+  const Window& window = plan.erasure.window;
+  ImageDeviceErasure erasure = {};
+  erasure.image = image;
+  erasure.y = window.y;
+  erasure.x = window.x;
+  erasure.height = window.height;
+  erasure.width = window.width;
+  erasure.noise = recipe.erasing.noise;
+  std::copy_n(plan.erasure.key.data(), 2, erasure.key);
+  const std::vector<float>& values = recipe.erasing.values;
+  for (uint32_t c = 0; c < channels && !recipe.erasing.noise; ++c) {
+    erasure.values[c] = values[values.size() == 1 ? 0 : c];
+  }
+  return erasure;
+}
+
 }  // namespace
 
 bool NeedsDeviceRecipe(const SamplePlan& plan) {
   return plan.orientation != 1 || plan.resized() || plan.padded() ||
          plan.mirrored || plan.flipped || plan.jittered || plan.gray ||
-         !plan.last.empty();
+         !plan.last.empty() || plan.erasure.any() || NeedsCanvas(plan);
 }
 
 Status PlanImageDevice(const Recipe& recipe,
@@ -185,9 +212,12 @@ Status PlanImageDevice(const Recipe& recipe,
   *batch = ImageDeviceBatch();
   AxisWriter writer(&batch->tables);
   Resampler resampler;
+  const bool has_canvases = std::any_of(
+      inputs.begin(), inputs.end(),
+      [](const ImageDeviceInput& input) { return NeedsCanvas(*input.plan); });
+  std::vector<std::vector<ImageDeviceOperation>> operations(inputs.size());
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const SamplePlan& plan = *inputs[i].plan;
-    LIQUID_RETURN_IF_ERROR(CheckSteps(plan));
     if (i == 0) {
       batch->height = plan.part.height;
       batch->width = plan.part.width;
@@ -203,7 +233,15 @@ Status PlanImageDevice(const Recipe& recipe,
     sample.mirrored = plan.mirrored;
     sample.flipped = plan.flipped;
     sample.fill = recipe.pad.value;
-    AddColours(plan, &sample);
+    if (has_canvases) {
+      LIQUID_RETURN_IF_ERROR(PlanOperations(recipe, plan, channels, bits,
+                                            &batch->tables, &operations[i]));
+    } else {
+      sample.colours = ColoursOf(plan);
+    }
+    if (plan.erasure.any()) {
+      batch->erasures.push_back(ErasureOf(recipe, plan, i, channels));
+    }
     sample.rows.count = content.height;
     sample.columns.count = content.width;
     Window needed = content;
@@ -245,8 +283,15 @@ Status PlanImageDevice(const Recipe& recipe,
                                           inputs[i].height, inputs[i].width));
     batch->samples.push_back(sample);
   }
-  MakeChunks(uint64_t{channels} * bits / 8, batch);
-  PlaceSums(batch);
+  const uint64_t pixel_bytes = uint64_t{channels} * bits / 8;
+  const uint64_t canvas = uint64_t{batch->height} * batch->width * pixel_bytes;
+  MakeChunks(pixel_bytes, has_canvases ? 2 * canvas + kImageFoundBytes : 0,
+             batch);
+  if (has_canvases) {
+    PlaceCanvases(operations, pixel_bytes, batch);
+  } else {
+    PlaceSums(batch);
+  }
   for (const ImageDeviceChunk& chunk : batch->chunks) {
     for (uint32_t i = 0; i < chunk.count; ++i) {
       ImageDeviceSample& sample = batch->samples[chunk.first + i];

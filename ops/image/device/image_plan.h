@@ -24,6 +24,8 @@ struct ImageDeviceInput {
 struct ImageDeviceChunk {
   uint32_t first, count;  // of the samples
   uint32_t height, width;
+  // Of the operations; each round has one for each image.
+  uint32_t operations = 0, rounds = 0;
 };
 
 // Of the scratch memory, unless a single image needs more.
@@ -39,6 +41,18 @@ struct ImageDeviceBatch {
   // Where in the scratch sums for means begin, a number for each tile of a
   // chunk; 0 where no image needs its mean.
   uint64_t luma = 0;
+
+  // Where some image needs canvases, the samples are those from what is decoded
+  // to a canvas of the stored type, with numbers of a chunk's images; then come
+  // the operations; and these samples, which are read where canvases begin,
+  // lead to the batch.
+  std::vector<ImageDeviceOperation> operations;
+  std::vector<ImageDeviceSample> finished;
+  // Of the scratch: where canvases begin, and what is found in them,
+  // kImageFoundBytes for each image of a chunk. 0 where there are none.
+  uint64_t canvases = 0, found = 0;
+
+  std::vector<ImageDeviceErasure> erasures;  // after all that
 };
 
 // Whether a device has to do more with the image than decode its window.
@@ -46,7 +60,8 @@ bool NeedsDeviceRecipe(const SamplePlan& plan);
 
 // Plans a batch of at least one image, of `pixel` bytes a pixel, which holds
 // samples of `bits`. Errors: InvalidArgument where results differ in size, and
-// those of Resampler::Reset; Unimplemented for steps that a device does not do.
+// those of Resampler::Reset; Unimplemented for places that a device does not
+// find.
 Status PlanImageDevice(const Recipe& recipe,
                        const std::vector<ImageDeviceInput>& inputs,
                        uint32_t channels, uint32_t bits,

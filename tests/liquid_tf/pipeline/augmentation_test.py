@@ -13,8 +13,6 @@ from absl.testing import parameterized
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 import liquid_tf
-from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
   AutoAugment,
   Boxes,
@@ -319,9 +317,6 @@ class AugmentationTest(parameterized.TestCase, tf.test.TestCase):
       self._dataset(CenterCrop(36), RandAugment(), shuffle=False)
     with self.assertRaisesRegex(ValueError, r"must not go with features \(affine\)"):
       self._dataset(CenterCrop(36), TrivialAugmentWide(), features=["image", "affine"])
-    for step in (RandAugment(), GaussianBlur()):
-      with self.assertRaisesRegex(ValueError, "must not be given with decode=.gpu"):
-        gpu.check_steps(Recipe.parse([step]), ["l3"])
 
 
 class FlippedTest(parameterized.TestCase, tf.test.TestCase):

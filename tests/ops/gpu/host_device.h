@@ -27,8 +27,7 @@ inline uint32_t InOrder(HostOrder order, uint32_t i, uint32_t count) {
     case HostOrder::kBackward:
       return count - 1 - i;
     case HostOrder::kScattered:
-      // `count` is 1 to 4, or a multiple of 32 up to 128: 5 has no factor of
-      // it.
+      // `count` is 1 to 4, or 32, 64, 96, 128 or 512: 5 has no factor of it.
       return (i * 5 + 3) % count;
     default:
       return i;

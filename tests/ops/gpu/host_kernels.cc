@@ -4,6 +4,8 @@
 #include <string>
 
 #include "ops/image/device/image_device.cuh"
+#include "ops/image/device/image_device_change.cuh"
+#include "ops/image/device/image_device_erase.cuh"
 #include "tests/ops/gpu/host_device.h"
 
 namespace liquid {
@@ -54,9 +56,10 @@ const Named kKernels[] = {
 
 // Makes `count` tiles, those of the samples one after another.
 template <typename Sample, typename Out>
-void RunImage(const L3DeviceOutput* output, const ImageDeviceSample* samples,
-              uint32_t count, const uint32_t* tables, void* pixels,
-              const void* scratch, uint32_t threads, uint32_t shared_bytes) {
+void RunImage(const L3DeviceOutput* output, const void* given, uint32_t count,
+              const uint32_t* tables, void* pixels, const void* scratch,
+              uint32_t threads, uint32_t shared_bytes) {
+  const auto* const samples = static_cast<const ImageDeviceSample*>(given);
   HostBlock block(threads, HostOrder::kForward);
   const HostMemory memory(shared_bytes);
   const uint32_t tiles = ImageTiles(output->height, output->width);
@@ -67,18 +70,63 @@ void RunImage(const L3DeviceOutput* output, const ImageDeviceSample* samples,
   }
 }
 
-void RunLuma(const L3DeviceOutput* output, const ImageDeviceSample* samples,
-             uint32_t count, const uint32_t* tables, void* luma,
-             const void* scratch, uint32_t threads, uint32_t shared_bytes) {
+void RunLuma(const L3DeviceOutput* output, const void* given, uint32_t count,
+             const uint32_t* tables, void* luma, const void* scratch,
+             uint32_t threads, uint32_t shared_bytes) {
+  const auto* const samples = static_cast<const ImageDeviceSample*>(given);
   HostBlock block(threads, HostOrder::kForward);
   const HostMemory memory(shared_bytes);
   const uint32_t tiles = ImageTiles(output->height, output->width);
   for (uint32_t i = 0; i < count; ++i) {
-    if (!NeedsMean(samples[i / tiles])) continue;
+    if (!NeedsMean(samples[i / tiles].colours)) continue;
     ImageMakeTile<uint8_t, uint8_t>(
         block, samples[i / tiles], i % tiles, *output, tables,
         static_cast<const uint8_t*>(scratch), static_cast<uint8_t*>(nullptr),
         memory.data(), static_cast<uint32_t*>(luma) + i);
+  }
+}
+
+template <typename Sample>
+void RunOperate(const L3DeviceOutput* output, const void* given, uint32_t count,
+                const uint32_t* tables, void* canvases, const void* found,
+                uint32_t threads, uint32_t /*shared_bytes*/) {
+  const auto* const operations =
+      static_cast<const ImageDeviceOperation*>(given);
+  HostBlock block(threads, HostOrder::kForward);
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = 0; i < count; ++i) {
+    ImageOperate(
+        block, operations[i / tiles], i % tiles, *output, tables,
+        static_cast<Sample*>(canvases),
+        static_cast<const uint8_t*>(found) + i / tiles * kImageFoundBytes);
+  }
+}
+
+void RunFind(const L3DeviceOutput* output, const void* given, uint32_t count,
+             const uint32_t* /*tables*/, void* found, const void* canvases,
+             uint32_t threads, uint32_t shared_bytes) {
+  const auto* const operations =
+      static_cast<const ImageDeviceOperation*>(given);
+  HostBlock block(threads, HostOrder::kForward);
+  const HostMemory memory(shared_bytes);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!NeedsWhole(operations[i])) continue;
+    ImageFind(block, operations[i], *output,
+              static_cast<const uint8_t*>(canvases), memory.data(),
+              static_cast<uint8_t*>(found) + i * kImageFoundBytes);
+  }
+}
+
+template <typename Out>
+void RunErase(const L3DeviceOutput* output, const void* given, uint32_t count,
+              const uint32_t* /*tables*/, void* pixels, const void* /*scratch*/,
+              uint32_t threads, uint32_t /*shared_bytes*/) {
+  const auto* const erasures = static_cast<const ImageDeviceErasure*>(given);
+  HostBlock block(threads, HostOrder::kForward);
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = 0; i < count; ++i) {
+    ImageErase(block, erasures[i / tiles], i % tiles, *output,
+               static_cast<Out*>(pixels));
   }
 }
 
@@ -118,6 +166,12 @@ const NamedImage kImageKernels[] = {
     {"liquid_image_u16_f32", RunImage<uint16_t, float>},
     {"liquid_image_u16_f16", RunImage<uint16_t, ImageHalf>},
     {"liquid_image_u16_bf16", RunImage<uint16_t, L3BFloat16>},
+    {"liquid_image_operate_u8", RunOperate<uint8_t>},
+    {"liquid_image_operate_u16", RunOperate<uint16_t>},
+    {"liquid_image_find", RunFind},
+    {"liquid_image_erase_f32", RunErase<float>},
+    {"liquid_image_erase_f16", RunErase<ImageHalf>},
+    {"liquid_image_erase_bf16", RunErase<L3BFloat16>},
 };
 
 // The kernels beside those of tasks. Returns whether it is one of them.
@@ -168,10 +222,9 @@ extern "C" __attribute__((visibility("default"))) int liquid_run_on_host(
   }
   for (const liquid::NamedImage& named : liquid::kImageKernels) {
     if (std::strcmp(named.name, name) != 0) continue;
-    named.kernel(static_cast<const liquid::L3DeviceOutput*>(output),
-                 static_cast<const liquid::ImageDeviceSample*>(tasks), count,
-                 reinterpret_cast<const uint32_t*>(bytes), pixels, results,
-                 threads, shared_bytes);
+    named.kernel(static_cast<const liquid::L3DeviceOutput*>(output), tasks,
+                 count, reinterpret_cast<const uint32_t*>(bytes), pixels,
+                 results, threads, shared_bytes);
     return 0;
   }
   return 1;

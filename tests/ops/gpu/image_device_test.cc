@@ -7,7 +7,10 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
+#include "ops/image/device/image_device_change.cuh"
+#include "ops/image/device/image_device_erase.cuh"
 #include "ops/image/device/image_plan.h"
 #include "ops/image/image_maker.h"
 #include "tests/ops/codecs/codec_testing.h"
@@ -64,9 +67,35 @@ Chance Sometimes(Noise* noise) {
   return noise->Below(2) == 0 ? 0 : Chance{1} << 31;
 }
 
+// One of all operations that need more than a pixel by itself.
+void AddPolicy(Noise* noise, PolicyStep* policy) {
+  using Kind = PolicyStep::Kind;
+  policy->kind = static_cast<Kind>(1 + noise->Below(5));
+  policy->count = 1 + noise->Below(3);
+  policy->magnitude = noise->Below(PolicyStep::kRandMagnitudes);
+  policy->timm.chance = (Chance{1} << 32) >> noise->Below(2);
+  policy->timm.magnitude = noise->Below(11);
+  for (int i = 0; i < 5; ++i) {
+    std::vector<PolicyStep::Part> parts(1 + noise->Below(2));
+    for (PolicyStep::Part& part : parts) {
+      part.operation =
+          static_cast<PolicyOperation>(noise->Below(kPolicyOperations));
+      part.chance = Chance{1} << 31;
+      part.magnitude = noise->Below(PolicyStep::kAutoMagnitudes);
+    }
+    policy->policies.push_back(parts);
+  }
+}
+
 // Steps for images of 8 bits, of 1 or 3 channels.
 void AddColours(Noise* noise, size_t channels, Recipe* recipe) {
   const auto range = [noise] { return noise->Below(3) * .4; };
+  if (noise->Below(4) == 0) {
+    recipe->blur.least = noise->Below(2) * .1;
+    recipe->blur.most = recipe->blur.least + noise->Below(40) * .2;
+    recipe->blur.chance = Chance{1} << 31;
+  }
+  if (noise->Below(3) == 0) AddPolicy(noise, &recipe->policy);
   recipe->solarize.chance = Sometimes(noise);
   recipe->solarize.threshold = static_cast<uint16_t>(noise->Below(257));
   if (channels != 3) return;
@@ -140,6 +169,20 @@ Case MakeCase(Noise* noise, PixelType type) {
     }
   }
   made.recipe = RandomRecipe(noise, &made.height, &made.width);
+  if (noise->Below(4) == 0) {
+    made.recipe.rotate.degrees = 1 + noise->Below(180);
+    made.recipe.rotate.value = static_cast<uint16_t>(noise->Below(256));
+  }
+  if (type != finish.stored && noise->Below(3) == 0) {
+    ErasingStep& erasing = made.recipe.erasing;
+    EXPECT_TRUE(RandomSize::Create(.02, .6, .3, 3, &erasing.size).ok());
+    made.recipe.erase = Chance{1} << 31;
+    erasing.noise = noise->Below(2) == 0;
+    const size_t values = noise->Below(2) == 0 ? 1 : finish.channels;
+    for (size_t c = 0; c < values; ++c) {
+      erasing.values.push_back(static_cast<float>(noise->Below(999)) / 7 - 70);
+    }
+  }
   if (sizeof(Sample) == 1 && finish.channels % 2 == 1) {
     AddColours(noise, finish.channels, &made.recipe);
   }
@@ -164,13 +207,35 @@ Case MakeCase(Noise* noise, PixelType type) {
         PlanSample(made.recipe, 3, i, info.height, info.width,
                    made.orientations[i], 1 << 24, &plan);
     EXPECT_TRUE(planned.ok()) << planned.message();
+    // Chance hardly ever gives these.
+    if (plan.rotated && noise->Below(4) == 0) {
+      plan.degrees = 90.0 * noise->Below(8) - 360;
+    }
     made.plans.push_back(plan);
   }
   return made;
 }
 
-// Of all images, by the device's kernel, whose scratch has other bytes wherever
-// no window is.
+// One round, of an image.
+template <typename Sample>
+void Operate(const ImageDeviceOperation& operation,
+             const L3DeviceOutput& output, const uint32_t* tables,
+             uint8_t* canvases, uint8_t* found, HostOrder order) {
+  if (NeedsWhole(operation)) {
+    HostBlock block(kImageFindThreads, order);
+    const HostMemory memory(kImageFindSharedBytes);
+    ImageFind(block, operation, output, canvases, memory.data(), found);
+  }
+  HostBlock block(kImageThreads, order);
+  const uint32_t tiles = ImageTiles(output.height, output.width);
+  for (uint32_t tile = 0; tile < tiles; ++tile) {
+    ImageOperate(block, operation, tile, output, tables,
+                 reinterpret_cast<Sample*>(canvases), found);
+  }
+}
+
+// Of all images, by the device's kernels, whose scratch has other bytes
+// wherever no window is.
 template <typename Sample, typename Out>
 Bytes MakeOnDevice(Case* made, HostOrder order) {
   const FinishSpec& finish = made->finish;
@@ -205,34 +270,70 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
   }
   HostBlock block(kImageThreads, order);
   const uint32_t tiles = ImageTiles(batch.height, batch.width);
+  L3DeviceOutput of_canvas = output;
+  of_canvas.planar = 0;
   for (const ImageDeviceChunk& chunk : batch.chunks) {
     const size_t pixel = channels * sizeof(Sample);
     const size_t place = size_t{chunk.height} * chunk.width * pixel;
-    const HostMemory scratch(std::max<size_t>(
-        batch.luma + 4 * chunk.count * tiles, place * chunk.count));
+    const HostMemory scratch(
+        batch.canvases != 0
+            ? batch.scratch_bytes
+            : std::max<size_t>(batch.luma + 4 * chunk.count * tiles,
+                               place * chunk.count));
     for (uint32_t i = 0; i < chunk.count; ++i) {
       EXPECT_TRUE(made->images[chunk.first + i]
                       .Decode(1, batch.windows[chunk.first + i],
                               scratch.data() + i * place, chunk.width * pixel)
                       .ok());
     }
+    const auto* const of_tables =
+        reinterpret_cast<const uint32_t*>(tables.data());
+    uint8_t* const canvases = scratch.data() + batch.canvases;
     for (uint32_t i = 0; i < chunk.count; ++i) {
       const ImageDeviceSample& sample = batch.samples[chunk.first + i];
-      for (uint32_t tile = 0; tile < tiles && NeedsMean(sample); ++tile) {
+      if (batch.canvases != 0) {
+        for (uint32_t tile = 0; tile < tiles; ++tile) {
+          ImageMakeTile<Sample, Sample>(
+              block, sample, tile, of_canvas, of_tables,
+              reinterpret_cast<const Sample*>(scratch.data()),
+              reinterpret_cast<Sample*>(canvases), memory.data());
+        }
+        for (uint32_t round = 0; round < chunk.rounds; ++round) {
+          Operate<Sample>(
+              batch.operations[chunk.operations + round * chunk.count + i],
+              of_canvas, of_tables, canvases,
+              scratch.data() + batch.found + i * kImageFoundBytes, order);
+        }
+        for (uint32_t tile = 0; tile < tiles; ++tile) {
+          ImageMakeTile<Sample, Out>(
+              block, batch.finished[chunk.first + i], tile, output, of_tables,
+              reinterpret_cast<const Sample*>(canvases),
+              reinterpret_cast<Out*>(pixels.data()), memory.data());
+        }
+        continue;
+      }
+      for (uint32_t tile = 0; tile < tiles && NeedsMean(sample.colours);
+           ++tile) {
         if constexpr (sizeof(Sample) == 1) {
           ImageMakeTile<Sample, uint8_t>(
-              block, sample, tile, output,
-              reinterpret_cast<const uint32_t*>(tables.data()), scratch.data(),
+              block, sample, tile, output, of_tables, scratch.data(),
               static_cast<uint8_t*>(nullptr), memory.data(),
               reinterpret_cast<uint32_t*>(scratch.data() + sample.luma) + tile);
         }
       }
       for (uint32_t tile = 0; tile < tiles; ++tile) {
         ImageMakeTile<Sample, Out>(
-            block, sample, tile, output,
-            reinterpret_cast<const uint32_t*>(tables.data()),
+            block, sample, tile, output, of_tables,
             reinterpret_cast<const Sample*>(scratch.data()),
             reinterpret_cast<Out*>(pixels.data()), memory.data());
+      }
+    }
+  }
+  if constexpr (!std::is_same_v<Sample, Out>) {
+    for (const ImageDeviceErasure& erasure : batch.erasures) {
+      for (uint32_t tile = 0; tile < tiles; ++tile) {
+        ImageErase(block, erasure, tile, output,
+                   reinterpret_cast<Out*>(pixels.data()));
       }
     }
   }
@@ -335,10 +436,15 @@ TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
       recipe, {{&plans[0], 20, 30}, {&plans[1], 21, 30}}, 3, 8, &batch);
   EXPECT_EQ(unequal.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(unequal.message().find("one size"), std::string::npos);
-  plans[0].rotated = true;
-  const Status rotated =
+  // Places so far away that Pillow adds up steps.
+  Operation operation;
+  operation.kind = OperationKind::kAffine;
+  operation.matrix = {1, .1, 40000, 0, 1, 0};
+  plans[0].policy = {operation};
+  const Status far =
       PlanImageDevice(recipe, {{&plans[0], 20, 30}}, 3, 8, &batch);
-  EXPECT_EQ(rotated.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(far.code(), StatusCode::kUnimplemented);
+  EXPECT_NE(far.message().find("2^15"), std::string::npos);
 }
 
 }  // namespace

@@ -33,15 +33,19 @@ LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
 }
 
 // Rounds to the nearest, ties to even.
-LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
-                                   L3BFloat16* out) {
-  float value;
-  L3Finish(sample, mean, std, &value);
+LIQUID_DEVICE inline void L3Round(float value, L3BFloat16* out) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
   const bool is_nan = (bits & 0x7FFFFFFF) > 0x7F800000;
   const uint32_t rounded = bits + 0x7FFF + (bits >> 16 & 1);
   out->bits = static_cast<uint16_t>((is_nan ? bits | 0x400000 : rounded) >> 16);
+}
+
+LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
+                                   L3BFloat16* out) {
+  float value;
+  L3Finish(sample, mean, std, &value);
+  L3Round(value, out);
 }
 
 // Rows of pixels as a raw image has them: samples side by side, little-endian,

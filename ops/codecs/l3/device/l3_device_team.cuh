@@ -99,6 +99,14 @@ LIQUID_DEVICE inline void L3AtomicAdd(uint64_t value, uint64_t* to) {
 #endif
 }
 
+LIQUID_DEVICE inline void L3AtomicAdd(uint32_t value, uint32_t* to) {
+#if defined(__CUDACC__)
+  atomicAdd(to, value);
+#else
+  *to += value;
+#endif
+}
+
 // The value, of which the compiler knows nothing: it stays in a register, and
 // is not computed anew wherever it is used.
 template <typename T>
