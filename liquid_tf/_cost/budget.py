@@ -91,6 +91,16 @@ _COUNTERS_PART = 16
 _ROUNDING = 1 + 1 / 16
 _DESCRIPTION = 640
 
+# What a record on a GPU takes there beside its bytes, at most: places begin at
+# multiples, and some bytes behind an image are read, too. And the part of its bytes
+# that stays in the host's memory: headers and tables.
+_GPU_RECORD = 512
+_GPU_HOST_PART = 64
+
+# Where records come and go, the part of a GPU's memory that is free: those that left
+# are still decoded when others come, and places differ in size.
+_GPU_SLACK_PART = 16
+
 # Most batches that are decoded ahead of their use, and the part of the budget that
 # they may take at most.
 _DECODED_BATCHES = 16
@@ -159,6 +169,8 @@ class Division:
     resident: samples that there is memory for at once, kept or not yet drawn.
     samples: that there are.
     whole_bytes: that all of them would take, as they are kept.
+    gpu_bytes: of a GPU's memory, for what is kept.
+    gpu_share: of the bytes that are kept, those that are to lie there.
   """
 
   spare_bytes: int
@@ -168,6 +180,8 @@ class Division:
   resident: list[int]
   samples: list[int]
   whole_bytes: int
+  gpu_bytes: int = 0
+  gpu_share: float = 0.0
 
   @property
   def held(self) -> float:
@@ -184,6 +198,7 @@ def divide(
   size: list[int],
   kept_size: list[int],
   slack: list[int],
+  gpu: int = 0,
 ) -> Division:
   """Divides a budget into look-ahead, slack of the regions, free memory, and cache.
 
@@ -196,6 +211,7 @@ def divide(
       `resident_bytes`.
     kept_size: likewise, as it is kept between epochs.
     slack: samples that each region would hold beside the cached ones.
+    gpu: most bytes of a GPU's memory, beside the budget, for what is kept.
   """
   mean = [s / n if n else 0.0 for s, n in zip(size, samples)]
   spare = spare_bytes(memory)
@@ -204,9 +220,20 @@ def divide(
   fitting = [int(n * slack_bytes / wanted) if wanted else 0 for n in slack]
   counters = min(_COUNTERS_MOST, memory // _COUNTERS_PART)
   room = max(0, memory - lookahead - int(slack_bytes) - spare - counters)
-  cached = cached_samples(cache, samples, kept_size, room)
+  whole = sum(kept_size)
+  of_whole = _on_gpu(whole, sum(samples))
+  # Of all, nothing leaves.
+  there = gpu if gpu >= of_whole else gpu - gpu // _GPU_SLACK_PART
+  part = there / of_whole if of_whole else 0.0
+  more = part * whole - _here_of_gpu(part * whole, part * sum(samples))
+  cached = cached_samples(cache, samples, kept_size, room + max(0, int(more)))
   needed = sum(s / n * c for s, n, c in zip(kept_size, samples, cached) if n)
-  share = min(1.0, room / needed) if needed else 1.0
+  on_gpu = _on_gpu(needed, sum(cached))
+  gpu_share = min(1.0, there / on_gpu) if on_gpu else 0.0
+  # What is on the GPU has a part here.
+  here = needed * (1 - gpu_share)
+  here += _here_of_gpu(needed * gpu_share, sum(cached) * gpu_share)
+  share = min(1.0, room / here) if here else 1.0
   kept = [int(n * share) for n in cached]
   return Division(
     spare_bytes=spare,
@@ -215,8 +242,23 @@ def divide(
     kept=kept,
     resident=[k + f for k, f in zip(kept, fitting)],
     samples=list(samples),
-    whole_bytes=sum(kept_size),
+    whole_bytes=whole,
+    # With what left and is still decoded, which is as much as the slack or less.
+    gpu_bytes=math.ceil(
+      min(gpu, of_whole, on_gpu * (1 + 2 / _GPU_SLACK_PART) + wanted)
+    ),
+    gpu_share=gpu_share,
   )
+
+
+def _on_gpu(size: float, records: float) -> float:
+  """Bytes of a GPU's memory for records that would take `size` bytes in memory."""
+  return max(0.0, size - records * _DESCRIPTION) / _ROUNDING + records * _GPU_RECORD
+
+
+def _here_of_gpu(size: float, records: float) -> float:
+  """Bytes of the host's memory that such records take beside."""
+  return size / _GPU_HOST_PART + records * _DESCRIPTION
 
 
 def cached_samples(

@@ -130,6 +130,10 @@ def decode_and_batch(
   )
   dataset = DecodeBatchDataset(blocks, made)
   if decode != "cpu":
+    if mixed is not None and mixed.division.gpu_bytes:
+      gpu.cache_on_device(
+        mixed.snapshot.name, mixed.division.gpu_bytes, gpu.device_of(decode)
+      )
     shaped = on_gpu(dataset, made, limits)
   else:
     # The prefetch that tf.data would put after it takes up to eight batches that no

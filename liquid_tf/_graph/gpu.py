@@ -87,6 +87,27 @@ def register_records(device: str) -> None:
     ops.lib().liquid_register_records(device=device)
 
 
+def cache_on_device(snapshot: str, size: int, device: str) -> None:
+  """Takes a GPU's memory for what a snapshot keeps; it goes with the snapshot.
+
+  Args:
+    snapshot: its name.
+    size: bytes of memory.
+    device: the GPU.
+
+  Raises:
+    ValueError: the GPU has no room for them.
+  """
+  try:
+    with tf.init_scope(), tf.device("CPU:0"):
+      ops.lib().liquid_cache_on_device(snapshot, size, device=device)
+  except tf.errors.ResourceExhaustedError:
+    raise ValueError(
+      f"Cache: gpu must be at most what TensorFlow has free on {device}, which has no "
+      f"room for {size} bytes: give less, or have others on that GPU take less"
+    ) from None
+
+
 def start(
   files: tf.Tensor,
   samples: tf.Tensor,

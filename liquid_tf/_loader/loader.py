@@ -78,7 +78,7 @@ class Loader:
         decoding.message,
         decoding.columns.specs(decoding.samples),
         self._recipe.mean_image(),
-        _gpu_of(decoding.columns),
+        _gpu_of(decoding.columns, draws.division.gpu_bytes),
       )
     )
     self._close = weakref.finalize(
@@ -371,14 +371,14 @@ def _check_gpu(
   _gpu.check(decode, manifest, recipe, features, skip)
 
 
-def _gpu_of(columns: Columns) -> tuple[int, str] | None:
-  """The GPU that decodes images, and their type; None for the processors."""
+def _gpu_of(columns: Columns, cache_bytes: int) -> tuple[int, str, int] | None:
+  """The GPU that decodes images, their type, its cache; None for the processors."""
   number = _gpu.number(columns.decode)
   if number is None:
     return None
   direct_gpu.offer_nvrtc()
   stored = pixel_features(columns.manifest)["image"].dtype
-  return number, columns.recipe.dtype or stored
+  return number, columns.recipe.dtype or stored, cache_bytes
 
 
 def loader(

@@ -64,7 +64,11 @@ class _Output(ctypes.Structure):
 
 
 class _Gpu(ctypes.Structure):
-  _fields_ = [("number", ctypes.c_int32), ("dtype", ctypes.c_int32)]
+  _fields_ = [
+    ("number", ctypes.c_int32),
+    ("dtype", ctypes.c_int32),
+    ("cache_bytes", ctypes.c_uint64),
+  ]
 
 
 class _Plan(ctypes.Structure):
@@ -292,8 +296,8 @@ class EngineLoader:
     outputs: name of the type, and shape with None for sides that are not known, of each
       of its features.
     mean_image: float32 [height, width, channels], or empty.
-    gpu: number of the GPU that decodes records ("variant") among them, and the name of
-      the images' type; None where there are none.
+    gpu: number of the GPU that decodes records ("variant") among them, the name of the
+      images' type, and bytes of its memory for the cache; None where there are none.
 
   Raises:
     ValueError: the messages do not fit each other, or a file is none.
@@ -307,10 +311,10 @@ class EngineLoader:
     decode: bytes,
     outputs: Sequence[tuple[str, Sequence[int | None]]],
     mean_image: np.ndarray,
-    gpu: tuple[int, str] | None = None,
+    gpu: tuple[int, str, int] | None = None,
   ):
     memory = _Memory()
-    on_gpu = None if gpu is None else _Gpu(gpu[0], DTYPES.index(gpu[1]))
+    on_gpu = None if gpu is None else _Gpu(gpu[0], DTYPES.index(gpu[1]), gpu[2])
     array = (_Output * len(outputs))()
     for one, (dtype, shape) in zip(array, outputs):
       sides = [-1 if side is None else side for side in shape]

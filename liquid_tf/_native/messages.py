@@ -143,6 +143,7 @@ interleave = Message(
   tier=(16, _text),
   tier_bytes=(17, _number),
   tier_queue_bytes=(18, _number),
+  device_millionths=(19, _number),
 )
 
 format = Message(  # noqa: A001 - as the others.

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from liquid_tf._cost import budget
+from liquid_tf._cost.cache import Cache
 from liquid_tf._native import limits as _limits
 from liquid_tf._native import messages
 from liquid_tf._native.limits import Limits
@@ -26,7 +27,7 @@ from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._pipeline.tuning import Tuning
 from liquid_tf._store.manifest import Manifest
-from liquid_tf._words import Shown, argument, said
+from liquid_tf._words import Shown, argument, said, setting
 from liquid_tf.errors import WrongArgument
 from liquid_tf.transforms import Boxes, Step, Views
 
@@ -106,6 +107,8 @@ def make(
     one.check_draws(draws is not None and draws.draws)
   if draws is not None and draws.snapshot.cache.form == "pixels":
     _check_kept_pixels(columns)
+  if draws is not None and draws.snapshot.cache.gpu_bytes:
+    _check_gpu_cache(draws.snapshot.cache, columns)
   batch_size = draws.batch_size if draws is not None else _SOURCE_RECORDS
   round_batch = last_batch == "repeat"
   whole = round_batch or (draws is not None and draws.drops)
@@ -159,6 +162,20 @@ def _check(last_batch: str, decode: str, on_error: str, draws: Draws | None) -> 
   if last_batch == "repeat" and draws is None:
     raise WrongArgument(
       "last_batch", "repeat", 'must be "short" where blocks are no batches'
+    )
+
+
+def _check_gpu_cache(cache: Cache, columns: Columns) -> None:
+  """Raises ValueError where a GPU's memory cannot have what is kept."""
+  if columns.decode == "cpu":
+    raise WrongArgument(
+      "Cache: gpu", cache.gpu, f"must be 0 with {setting('decode', columns.decode)}"
+    )
+  if "bytes" in columns.wanted:
+    raise WrongArgument(
+      "Cache: gpu",
+      cache.gpu,
+      'must be 0 where features have "bytes", which would come back from the GPU',
     )
 
 

@@ -109,7 +109,7 @@ class Draws:
     if mixes is not None and mixes.changing:
       # Another epoch may hold more of a format than the first.
       most = [source.records for source in sources]
-    snapshot.most_bytes = room.most_bytes(most)
+    snapshot.most_bytes = room.most_bytes(most, division.gpu_bytes)
     self.division, self.cached = division, division.cached
     self.mixes = mixes
     weights, self.groups = _weights(sources, weighing)
@@ -137,6 +137,7 @@ class Draws:
       spare_bytes=division.spare_bytes,
       keep_pixels=keep_pixels,
       mask_bytes=_format_rows.mask_bytes(sources[0].manifest),
+      device_millionths=int(1e6 * division.gpu_share),
       **weights,
       **tier,
     )
@@ -158,6 +159,10 @@ def _check_cache(
       "Cache: form", "pixels", 'must be "encoded" where a format is pcr'
     )
   _tier.check(snapshot.cache, formats, policy, weighing is not None, epoch)
+  if snapshot.cache.gpu_bytes:
+    _tier.check_kept(
+      "gpu", snapshot.cache.gpu, 0, formats, policy, weighing is not None, epoch
+    )
 
 
 def _samples(

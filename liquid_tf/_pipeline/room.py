@@ -87,6 +87,7 @@ class Room:
       [budget.resident_bytes(s, n) for s, n in zip(size, records)],
       [budget.resident_bytes(s, n) for s, n in zip(kept_size, records)],
       self._slack(samples, records, fill),
+      self.snapshot.cache.gpu_bytes,
     )
     if self.weighing is not None:
       division = self._most_frequent(division)
@@ -111,11 +112,12 @@ class Room:
       resident=[r - f for r, f in zip(division.resident, fewer)],
     )
 
-  def most_bytes(self, samples: Sequence[int]) -> int:
+  def most_bytes(self, samples: Sequence[int], gpu: int) -> int:
     """Most bytes of its memory that the pipeline may take: often the dataset is less.
 
     Args:
       samples: of each format that are in memory at once, at most.
+      gpu: bytes of them that a GPU's memory has.
     """
     pixels = self.snapshot.cache.form == "pixels"
     held = 0
@@ -126,7 +128,7 @@ class Room:
       records = max(1, source.records)
       each = budget.resident_bytes(size, records) / records
       held += round(each * min(records, most))
-    return min(self.snapshot.memory, self.lookahead + held)
+    return min(self.snapshot.memory, self.lookahead + max(0, held - gpu))
 
   def _slack(
     self, samples: list[int], records: list[int], fill: list[int]

@@ -44,7 +44,8 @@ class Stats:
     - `samples`, and their stored `bytes`;
     - `hits`, kept for the next epoch, and `loads`, read in the place of evicted ones;
       with another policy than "liquid", `hits` were in memory and `loads` were not;
-    - `memory_hits`, in memory when the epoch began;
+    - `memory_hits`, in memory when the epoch began; and `gpu_hits`, whose images lay in
+      the GPU's memory, by `Cache(gpu=…)`;
     - `skipped`;
     - `fallbacks`, damaged in that format and read in another one;
     - `retries`, reads that a device refused and that were made again;
@@ -137,15 +138,15 @@ class Stats:
     """Everything so far, as plain values.
 
     Returns:
-      `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`,
+      `epochs` begun, `batches`, `samples`, `hits`, `loads`, `memory_hits`, `gpu_hits`,
       `retries`, `decodes`, `libjpeg_decodes`, `disk_bytes`, `by_format` {name:
-      {samples, bytes, hits, loads, memory_hits, skipped, fallbacks, retries, decodes,
-      libjpeg_decodes}}, `seconds` {read, decode, wait, step, disk} as in `batches`,
-      `skipped` {count, first: [{sample, reason}]}, `fallbacks` {count, other_pixels,
-      first: [{sample, read_as, reason}]}: samples that were read in another format,
-      since the encoding that they were to be read in is damaged; how many of them have
-      other pixels there, which is lossy; and which format that is, `cached` {records,
-      bytes}: what memory holds between epochs,
+      {samples, bytes, hits, loads, memory_hits, gpu_hits, skipped, fallbacks, retries,
+      decodes, libjpeg_decodes}}, `seconds` {read, decode, wait, step, disk} as in
+      `batches`, `skipped` {count, first: [{sample, reason}]}, `fallbacks` {count,
+      other_pixels, first: [{sample, read_as, reason}]}: samples that were read in
+      another format, since the encoding that they were to be read in is damaged; how
+      many of them have other pixels there, which is lossy; and which format that is,
+      `cached` {records, bytes}: what memory holds between epochs,
       `pool` {used, kept}: bytes of records and batches in the whole process, and free
       ones kept for more of them, `memory`: the budget in bytes, `shard` {repeated,
       dropped} samples, `reading` {name: what the format is read with, such as
@@ -154,11 +155,13 @@ class Stats:
       `read` and `written` so far; records that were `left_out`, for want of room or
       time to write them; that `failed`, whose bytes were wrong there and came from the
       dataset; and `off`, why the tier has ended, or "". What was read there is not part
-      of `disk_bytes`.
+      of `disk_bytes`. Last, `gpu`, None without a GPU in the cache: `bytes` of its
+      memory, how many of them are `used`, and {records, bytes} of images that are
+      `there` between epochs.
     """
     data = self._read()
     counts = (
-      *("samples", "hits", "loads", "memory_hits", "retries", "decodes"),
+      *("samples", "hits", "loads", "memory_hits", "gpu_hits", "retries", "decodes"),
       "libjpeg_decodes",
     )
     names = (*counts, "bytes", "skipped", "fallbacks")
@@ -186,6 +189,7 @@ class Stats:
       "shard": {"repeated": part.repeated, "dropped": part.dropped},
       "reading": data["reading"],
       "tier": data.get("tier"),
+      "gpu": data.get("gpu"),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from liquid_tf._cost import budget
 from liquid_tf._cost.cache import Cache
 from liquid_tf._pipeline.format_rows import FormatRows
+from liquid_tf.errors import WrongArgument
 
 # What a record takes a whole number of in the tier.
 _BLOCK = 4096
@@ -31,9 +32,36 @@ def check(
   """
   if cache.disk is None:
     return
-  disk = f"Cache: disk ({cache.disk!r})"
   if not os.path.isdir(cache.disk) or not os.access(cache.disk, os.W_OK | os.X_OK):
-    raise ValueError(f"{disk} must be a local folder that can be written to")
+    raise WrongArgument(
+      "Cache: disk", cache.disk, "must be a local folder that can be written to"
+    )
+  check_kept("disk", cache.disk, None, formats, policy, weighted, epoch)
+
+
+def check_kept(
+  name: str,
+  value: Any,
+  none: Any,
+  formats: Sequence[str],
+  policy: str,
+  weighted: bool,
+  epoch: Any,
+) -> None:
+  """Checks what goes with a place for records outside memory.
+
+  Args:
+    name: of the attribute of a cache that gives it.
+    value: of the attribute.
+    none: the value without such a place.
+    formats: as in `check`, like the others.
+    policy: likewise.
+    weighted: likewise.
+    epoch: likewise.
+
+  Raises:
+    ValueError: something does not; the message names it.
+  """
   refusals = {
     "where a format is pcr, whose records are read in part": "pcr" in formats,
     "with weights or a mixture, whose samples are drawn more than once": weighted,
@@ -42,7 +70,7 @@ def check(
   }
   for reason, refused in refusals.items():
     if refused:
-      raise ValueError(f"{disk} must be None {reason}")
+      raise WrongArgument(f"Cache: {name}", value, f"must be {none} {reason}")
 
 
 def queue_bytes(cache: Cache, memory: int) -> int:

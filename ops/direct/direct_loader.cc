@@ -206,7 +206,7 @@ Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
                            ") must be one of pixels");
   }
   return DeviceBatches::Create(
-      loader->loader.get(), message, gpu.number, type->first,
+      loader->loader.get(), message, gpu.number, type->first, gpu.cache_bytes,
       [](const std::string& why) {
         std::fprintf(stderr, "liquid: %s\n", why.c_str());
       },

@@ -77,7 +77,8 @@ struct LiquidOutput {
 // Where images are decoded.
 struct LiquidGpu {
   int32_t number;
-  int32_t dtype;  // of the images, a LiquidDType
+  int32_t dtype;         // of the images, a LiquidDType
+  uint64_t cache_bytes;  // of its memory, for what is kept between epochs
 };
 
 // A loader: the inputs of the three ops. `lookahead` and `parallelism` of the

@@ -284,6 +284,8 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
       output->records.push_back(slot.shared_record());
       output->plans.push_back(slot.plan);
       output->formats.push_back(slot.item->format);
+      output->moves.push_back(slot.substitute == nullptr ? slot.item->move
+                                                         : nullptr);
     }
     if (batch->run != nullptr)
       output->count_decode = batch->run->LaterDecodes();
@@ -401,6 +403,7 @@ BatchReport MakeReport(const PendingBatch& batch) {
   report.hits.resize(formats);
   report.loads.resize(formats);
   report.memory_hits.resize(formats);
+  report.gpu_hits.resize(formats);
   report.bytes.resize(formats);
   report.decodes.resize(formats);
   report.libjpeg_decodes.resize(formats);
@@ -410,6 +413,7 @@ BatchReport MakeReport(const PendingBatch& batch) {
     ++report.samples[item.format];
     if (item.whole) ++(item.load ? report.loads : report.hits)[item.format];
     report.memory_hits[item.format] += item.memory_hit;
+    report.gpu_hits[item.format] += slot.record().on_device != nullptr;
     report.bytes[item.format] += slot.record().bytes();
     if (slot.decoded) {
       ++report.decodes[item.format];

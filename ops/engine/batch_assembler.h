@@ -60,8 +60,9 @@ struct Output {
   std::vector<Text> texts;         // of kString, in the order of the shape
   std::vector<RecordPtr> records;  // of kRecords, in the order of the samples
   std::vector<SamplePlan> plans;   // what is to become of their images
-  std::vector<uint32_t> formats;   // as the plan numbers them
-  CountDecode count_decode;        // null where nobody counts
+  std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
+  std::vector<uint32_t> formats;                   // as the plan numbers them
+  CountDecode count_decode;                        // null where nobody counts
 };
 
 bool IsBad(const Slot& slot);

@@ -116,6 +116,10 @@ Status BeginEpoch(const EpochOptions& options, Snapshot* snapshot,
     LIQUID_RETURN_IF_ERROR(
         BeginTier(message, snapshot, lease, drawn.end, &drawn.tier));
   }
+  if (owner && !options.rest && lease.spec->weights == nullptr) {
+    drawn.arena = snapshot->arena();
+    drawn.device_share = static_cast<double>(message.device_millionths) / 1e6;
+  }
   lease.run->SetFidelity(options.fidelity.steps());
   LIQUID_RETURN_IF_ERROR(
       EpochDraws::Create(snapshot, std::move(lease), drawn, draws));

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/codecs/codec.h"
 #include "ops/core/clock.h"
 #include "ops/engine/pixel_record.h"
 #include "ops/sampler/weighted_source.h"
@@ -14,6 +15,25 @@ namespace {
 // Whether the scan groups that were read of a record are enough.
 bool Serves(const Record& record, uint32_t fidelity) {
   return record.groups >= std::min(fidelity, record.all_groups);
+}
+
+// Whether a device may decode the image from its own memory.
+bool MovesToDevice(const Record& record) {
+  const auto format = static_cast<Format>(record.row.format);
+  return record.status.ok() && record.samples == nullptr &&
+         record.on_device == nullptr && record.content.image.size > 0 &&
+         (format == Format::kL3 || format == Format::kL3Compact ||
+          format == Format::kRaw ||
+          (format == Format::kJpeg && record.content.index.size > 0));
+}
+
+// About what a record takes in memory whose image lies on a device.
+uint64_t DeviceRecordBytes(const Record& record) {
+  // The header and table of L3 are a smaller part of it.
+  constexpr uint64_t kHeadPart = 64;
+  const SampleRecord& content = record.content;
+  return content.image.size / kHeadPart + content.index.size +
+         content.example.size + sizeof(Record);
 }
 
 }  // namespace
@@ -219,8 +239,13 @@ void EpochDraws::Leave(const Draw& draw, bool owner, RecordMap::iterator found,
     return;
   }
   if (!draw.last) return;
-  if (draw.keep && owner && HasRoom(draw, *found->second)) {
-    Keep(draw, std::move(found->second), item);
+  if (draw.keep && owner && HasCount(draw)) {
+    std::shared_ptr<const Arena::Piece> place = TakePlace(*found->second);
+    if (place == nullptr && HasBytes(*found->second)) {
+      Keep(draw, std::move(found->second), item);
+    } else if (place != nullptr) {
+      KeepOnDevice(draw, std::move(found->second), std::move(place), item);
+    }
   }
   region_[draw.format].erase(found);
 }
@@ -264,19 +289,54 @@ void EpochDraws::Arrive(uint32_t format, RecordPtr record, RecordBlock* block) {
   place = std::move(record);
 }
 
-// Whether the budget has room for one more record between epochs: else it is
-// read again, and the plan stays.
-bool EpochDraws::HasRoom(const Draw& draw, const Record& record) const {
+// Whether the budget has room for one more record between epochs, as HasBytes:
+// else it is read again, and the plan stays.
+bool EpochDraws::HasCount(const Draw& draw) const {
   const size_t kept = next_[draw.format].size();
   if (kept >= options_.kept[draw.format]) return false;
   // Where the budget is short, a draw may be read and kept while the loads take
   // all of it. What the last element brought ahead of its use is no part of it.
   const size_t resident = region_[draw.format].size() - 1 + kept;
   const uint64_t most = options_.resident[draw.format];
-  if (resident >= kBlockRecords && resident - kBlockRecords >= most) {
-    return false;
-  }
+  return resident < kBlockRecords || resident - kBlockRecords < most;
+}
+
+bool EpochDraws::HasBytes(const Record& record) const {
   return KeptBytes(record) <= options_.cache_bytes - kept_bytes_;
+}
+
+// A place for the image on the device, where it is the device's turn; or null.
+// The turns spread over the epoch, so that batches move as much, to a record;
+// what has no room on the device stays in memory.
+std::shared_ptr<const Arena::Piece> EpochDraws::TakePlace(
+    const Record& record) {
+  if (options_.arena == nullptr || !MovesToDevice(record)) return nullptr;
+  const auto bytes = static_cast<double>(record.content.image.size);
+  new_bytes_ += bytes;
+  const bool its_turn =
+      options_.device_share >= 1 ||
+      moved_bytes_ + bytes / 2 <= options_.device_share * new_bytes_;
+  if (!its_turn && HasBytes(record)) return nullptr;
+  auto place =
+      options_.arena->Take(record.content.image.size + kBehindOnDevice);
+  if (place != nullptr) moved_bytes_ += bytes;
+  return place;
+}
+
+// Until its image is on the device, and if it never gets there, the record
+// stays as it is.
+void EpochDraws::KeepOnDevice(const Draw& draw, RecordPtr record,
+                              std::shared_ptr<const Arena::Piece> place,
+                              RecordBlock::Item* item) {
+  const auto promise = std::make_shared<RecordPromise>();
+  item->move = std::make_shared<DeviceMove>();
+  item->move->to = std::move(place);
+  item->move->promise = promise;
+  RecordPtr promised = PromisedRecord(*record, promise);
+  kept_bytes_ +=
+      std::min(options_.cache_bytes - kept_bytes_, DeviceRecordBytes(*record));
+  promise->Fulfil(std::move(record));
+  next_[draw.format][draw.record] = std::move(promised);
 }
 
 // Holds a record for the next epoch, unless it is bad. In the place of a bad
@@ -291,7 +351,7 @@ void EpochDraws::Keep(const Draw& draw, RecordPtr record,
                                         spec_->formats[draw.format].cached));
   }
   if (options_.keep_pixels && record->pixels.empty()) {
-    item->promise = std::make_shared<PixelPromise>();
+    item->promise = std::make_shared<RecordPromise>();
     record = PromisedRecord(*record, item->promise);
   }
   next_[draw.format][draw.record] = std::move(record);

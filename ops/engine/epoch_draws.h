@@ -41,6 +41,10 @@ class EpochDraws {
     bool rest = false;
     Fidelity fidelity;
     std::shared_ptr<Tier> tier = nullptr;  // of the run; null for none
+    // Where images of what is kept go on a device, and how much of what is
+    // newly kept, by its bytes; null for none.
+    std::shared_ptr<Arena> arena = nullptr;
+    double device_share = 0;
     // Whose time blocks tell of; null where none does.
     std::shared_ptr<ReadGroup> reads = nullptr;
   };
@@ -84,7 +88,12 @@ class EpochDraws {
              RecordBlock::Item* item);
   void Arrive(uint32_t format, RecordPtr record, RecordBlock* block);
   void Keep(const Draw& draw, RecordPtr record, RecordBlock::Item* item);
-  bool HasRoom(const Draw& draw, const Record& record) const;
+  bool HasCount(const Draw& draw) const;
+  bool HasBytes(const Record& record) const;
+  void KeepOnDevice(const Draw& draw, RecordPtr record,
+                    std::shared_ptr<const Arena::Piece> place,
+                    RecordBlock::Item* item);
+  std::shared_ptr<const Arena::Piece> TakePlace(const Record& record);
   uint64_t KeptBytes(const Record& record) const;
   void Finish();
   void Release(const HeldSets* next);
@@ -104,7 +113,9 @@ class EpochDraws {
   std::vector<SampleSet> filling_, retained_;
   std::vector<NumberMap<uint64_t>> more_loads_;
   std::vector<LoadLedger> ledgers_;
-  uint64_t kept_bytes_ = 0;
+  uint64_t kept_bytes_ = 0;  // in memory
+  // Of images that are newly kept: all, and those that go to a device.
+  double new_bytes_ = 0, moved_bytes_ = 0;
   double disk_seconds_ = 0;  // that blocks have told of
   bool released_ = false;
 };

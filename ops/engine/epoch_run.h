@@ -39,6 +39,7 @@ struct BatchReport {
   std::vector<uint32_t> hits;             // those that cost no load
   std::vector<uint32_t> loads;            // evicted, or not in memory
   std::vector<uint32_t> memory_hits;      // served without a read in this epoch
+  std::vector<uint32_t> gpu_hits;         // of them, that lay on a device
   std::vector<uint64_t> bytes;            // encoded bytes of the samples
   std::vector<uint32_t> decodes;          // whose pixels were not in memory
   std::vector<uint32_t> libjpeg_decodes;  // of these, by libjpeg-turbo

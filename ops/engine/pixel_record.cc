@@ -66,7 +66,7 @@ uint64_t PixelRecordBytes(const Record& record, uint64_t mask_bytes) {
 }
 
 RecordPtr PromisedRecord(const Record& record,
-                         std::shared_ptr<PixelPromise> promise) {
+                         std::shared_ptr<RecordPromise> promise) {
   std::shared_ptr<Record> promised = Like(record);
   promised->promise = std::move(promise);
   return promised;

@@ -35,7 +35,7 @@ uint64_t PixelRecordBytes(const Record& record, uint64_t mask_bytes);
 // A record that is kept although its pixels are not there yet: it has no bytes
 // itself, and becomes what `promise` is fulfilled with.
 RecordPtr PromisedRecord(const Record& record,
-                         std::shared_ptr<PixelPromise> promise);
+                         std::shared_ptr<RecordPromise> promise);
 
 // What is in memory of a kept record by now: the record, that of its promise,
 // or the sound one that was read in its place; null for a promise that is not

@@ -112,6 +112,16 @@ std::shared_ptr<Tier> Snapshot::tier() const {
   return tier_;
 }
 
+void Snapshot::SetArena(std::shared_ptr<Arena> arena) {
+  std::unique_lock<std::mutex> lock(mu_);
+  arena_.swap(arena);  // the old one goes behind the lock
+}
+
+std::shared_ptr<Arena> Snapshot::arena() const {
+  std::unique_lock<std::mutex> lock(mu_);
+  return arena_;
+}
+
 std::shared_ptr<const PlanSpec> Snapshot::SpecAfter(int64_t epoch) const {
   std::unique_lock<std::mutex> lock(mu_);
   const bool decided = mixes_ == nullptr || epoch + 1 < mixes_->epochs();
@@ -350,9 +360,13 @@ std::string Snapshot::StatsJson(bool with_batches) const {
         if (record == nullptr) continue;
         ++now.cached_records;
         now.cached_bytes += record->footprint();
+        if (record->on_device == nullptr) continue;
+        ++now.device_records.records;
+        now.device_records.bytes += record->image_bytes;
       }
     }
     if (tier_ != nullptr) now.tier = tier_->counters();
+    if (arena_ != nullptr) now.arena = arena_->counters();
   }
   const BufferPool::Counters pool = BufferPool::Process().counters();
   now.pool_used = pool.used_bytes;

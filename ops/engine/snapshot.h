@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/core/arena.h"
 #include "ops/core/number_map.h"
 #include "ops/core/status.h"
 #include "ops/engine/epoch_mixes.h"
@@ -71,6 +72,11 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
 
   // Null where there is none. What `Own` says of the cache holds for it, too.
   std::shared_ptr<Tier> tier() const;
+  // Memory of a device, for a part of what is kept; it stays as long as the
+  // snapshot and all that lies there. One that is set in the place of another
+  // is for what is kept from then on. Null for none.
+  void SetArena(std::shared_ptr<Arena> arena);
+  std::shared_ptr<Arena> arena() const;
   // The plan of the epoch after one, where it is decided; else that of the one.
   std::shared_ptr<const PlanSpec> SpecAfter(int64_t epoch) const;
 
@@ -155,6 +161,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   // Between epochs too, for as long as the dataset lives.
   BufferPool::Allowance spare_;
   std::shared_ptr<Tier> tier_;
+  std::shared_ptr<Arena> arena_;
   StatsBoard stats_;
 };
 

@@ -95,6 +95,7 @@ const std::pair<const char*, std::vector<uint64_t> StatsBoard::Epoch::*>
                              {"hits", &Epoch::hits},
                              {"loads", &Epoch::loads},
                              {"memory_hits", &Epoch::memory_hits},
+                             {"gpu_hits", &Epoch::gpu_hits},
                              {"bytes", &Epoch::bytes},
                              {"skipped", &Epoch::skipped},
                              {"fallbacks", &Epoch::fallbacks},
@@ -149,6 +150,7 @@ void StatsBoard::AddBatch(const BatchReport& report) {
   Add(report.hits, &entry.hits);
   Add(report.loads, &entry.loads);
   Add(report.memory_hits, &entry.memory_hits);
+  Add(report.gpu_hits, &entry.gpu_hits);
   Add(report.bytes, &entry.bytes);
   Add(report.decodes, &entry.decodes);
   Add(report.libjpeg_decodes, &entry.libjpeg_decodes);
@@ -283,6 +285,11 @@ std::string StatsBoard::Json(const Now& now, bool with_batches) const {
       << "},\"pool\":{\"used\":" << now.pool_used
       << ",\"kept\":" << now.pool_kept << '}';
   if (now.tier) WriteTier(*now.tier, out);
+  if (now.arena) {
+    out << ",\"gpu\":{\"bytes\":" << now.arena->bytes << ',';
+    WriteCount("there", now.device_records, out);
+    out << "\"used\":" << now.arena->used << '}';
+  }
   out << ",\"mixes\":[";
   for (size_t i = 0; i < now.mixes.size(); ++i) {
     out << (i == 0 ? "" : ",") << now.mixes[i];

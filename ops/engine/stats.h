@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/core/arena.h"
 #include "ops/engine/epoch_run.h"
 #include "ops/reader/tier.h"
 
@@ -36,6 +37,8 @@ class StatsBoard {
     uint64_t pool_kept = 0;
     std::vector<int64_t> mixes;  // of every epoch; see EpochMixes
     std::optional<Tier::Counters> tier = {};
+    std::optional<Arena::Counters> arena = {};
+    Tier::Count device_records = {};  // of those that are cached
   };
 
   void SetFormats(std::vector<std::string> formats);
@@ -54,15 +57,15 @@ class StatsBoard {
   void AddSkipped(int64_t epoch, const SkippedRecord& record);
   void SetDecoding(int64_t epoch, int64_t parallelism, int64_t lookahead);
   // One JSON object: formats, reading, next_epoch, mixes, cached {records,
-  // bytes}, pool {used, kept}, tier where there is one, epochs, earlier (the
-  // sums of `count` epochs that were too many), skipped, fallbacks, and
+  // bytes}, pool {used, kept}, tier and gpu where there is one, epochs, earlier
+  // (the sums of `count` epochs that were too many), skipped, fallbacks, and
   // `batches` where asked for.
   std::string Json(const Now& now, bool with_batches) const;
 
  private:
   struct Epoch {
-    std::vector<uint64_t> samples, hits, loads, memory_hits, bytes, skipped,
-        fallbacks, retries, decodes, libjpeg_decodes;
+    std::vector<uint64_t> samples, hits, loads, memory_hits, gpu_hits, bytes,
+        skipped, fallbacks, retries, decodes, libjpeg_decodes;
     std::vector<double> decode_seconds;
     uint64_t batches = 0;
     uint64_t disk_bytes = 0;
@@ -77,7 +80,7 @@ class StatsBoard {
   };
   // Counts by format, with their names in JSON.
   static const std::pair<const char*, std::vector<uint64_t> Epoch::*>
-      kCounts[10];
+      kCounts[11];
   // A batch without its counts, which lie in counts_.
   struct Batch {
     int64_t epoch = 0;

@@ -72,6 +72,7 @@ Status Read(ByteSpan bytes, const std::string& path, InterleaveMessage* m) {
       .Text(16, "tier", &m->tier)
       .Number(17, "tier_bytes", &m->tier_bytes, 0)
       .Number(18, "tier_queue_bytes", &m->tier_queue_bytes, 0)
+      .Number(19, "device_millionths", &m->device_millionths, 0, 1000000)
       .Read(bytes, path);
 }
 

@@ -78,6 +78,9 @@ struct InterleaveMessage {
   std::string tier;
   int64_t tier_bytes = 0;        // most in the tier of a new snapshot
   int64_t tier_queue_bytes = 0;  // most of records that wait to be written
+  // Of the bytes of images that are kept, those that are to lie on a device,
+  // where the snapshot has memory of one.
+  int64_t device_millionths = 0;
 };
 
 // Of Liquid>FormatDataset.

@@ -12,6 +12,7 @@
 
 #include "ops/containers/recordio/dataset_index.h"
 #include "ops/containers/recordio/recordio.h"
+#include "ops/core/arena.h"
 #include "ops/core/buffer_pool.h"
 #include "ops/core/span.h"
 #include "ops/core/status.h"
@@ -32,9 +33,9 @@ class RecordSamples {
                                       uint32_t groups) const = 0;
 };
 
-// What becomes of a record that is kept for its pixels: whoever decodes it
-// says. Thread-safe.
-class PixelPromise {
+// What becomes of a record that is kept for its pixels, or that goes to a
+// device: whoever decodes it says. Thread-safe.
+class RecordPromise {
  public:
   void Fulfil(RecordPtr record) {
     std::lock_guard<std::mutex> lock(mu_);
@@ -85,7 +86,13 @@ struct Record {
   // format raw, by the name of the mask, or "" for the image itself.
   std::vector<std::pair<std::string, ByteSpan>> pixels;
   // Of a record that has nothing of this, until somebody has decoded it.
-  std::shared_ptr<PixelPromise> promise;
+  std::shared_ptr<RecordPromise> promise;
+
+  // Where the stored image lies in a device's memory; null for most. Of its
+  // `image_bytes`, `content.image` then has only the first ones.
+  std::shared_ptr<const Arena::Piece> on_device;
+  uint64_t image_bytes = 0;
+  ByteSpan image_outline;  // of a JPEG file there: see OutlineJpeg
 
   // Of a dataset that has every sample in several formats: where the others
   // lie.

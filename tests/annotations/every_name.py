@@ -141,7 +141,8 @@ def train(
     start=(3, [(8, 120), (6, 41)]),
     tuning=liquid_tf.graph.Tuning(threads=4),
   )
-  liquid_tf.dataset(path, 64, transforms=views())
+  on_gpu = liquid_tf.Cache("30%", gpu="40GB")
+  liquid_tf.dataset(path, 64, cache=on_gpu, decode="gpu", transforms=views())
   taken: tf.data.Dataset = batches
   place = liquid_tf.position(taken, 3, 162)
   numbers: np.ndarray = liquid_tf.keras.order(taken)

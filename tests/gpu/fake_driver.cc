@@ -224,6 +224,8 @@ bool IsPinned(const void* memory, size_t size) {
 void CopyToDevice(Stream* stream, unsigned long long to, const void* from,
                   size_t size) {
   if (!IsPinned(from, size)) Count("pageable_copies");
+  Count("pieces");
+  CountMore("piece_bytes", static_cast<int64_t>(size));
   stream->Add([=] {
     if (!IsPinned(from, size)) Count("pageable_copies");
     std::memcpy(reinterpret_cast<void*>(to), from, size);
@@ -264,6 +266,7 @@ FAKE_API void fake_cuda_set(const char* name, int value) {
   settings[name] = value;
 }
 FAKE_API int fake_cuda_get(const char* name) { return Setting(name); }
+FAKE_API void fake_cuda_count_one(const char* name) { Count(name); }
 FAKE_API int fake_cuda_count(const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   return counts[name];

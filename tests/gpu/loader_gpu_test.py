@@ -1,7 +1,6 @@
 """Loaders with images on a GPU, with the host in the place of it and of its driver."""
 
 import contextlib
-import ctypes
 import gc
 import hashlib
 import json
@@ -17,13 +16,13 @@ import built
 import fake_gpu
 import numpy as np
 import runs
+import taken
 from absl.testing import absltest, parameterized
 from patches import annotated
 
 import liquid_tf
 from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._loader.ragged import RaggedArray
-from liquid_tf._native import direct_gpu
 from liquid_tf.transforms import (
   AutoAugment,
   Boxes,
@@ -101,56 +100,13 @@ _RECIPES: list[tuple[list, dict]] = [
 ]
 _DRIVER = fake_gpu.install(2)
 _STREAM = _DRIVER.stream()
-# As DLPack numbers them.
-_NAMES = {
-  (1, 8): "uint8",
-  (1, 16): "uint16",
-  (2, 16): "float16",
-  (2, 32): "float32",
-  (4, 16): "bfloat16",
-}
-_NAME = b"dltensor"
-_USED = b"used_dltensor"
-_python = ctypes.PyDLL(None)
-_valid = _python.PyCapsule_IsValid
-_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
-_get = _python.PyCapsule_GetPointer
-_get.argtypes, _get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
-_rename = _python.PyCapsule_SetName
-_rename.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-class _Taken:
+class _Taken(taken.Taken):
   """An array as another library takes it, on a stream of its own."""
 
   def __init__(self, array: DeviceArray, stream: int = _STREAM, **options):
-    assert array.__dlpack_device__()[0] == 2
-    capsule = array.__dlpack__(stream=stream, **options)
-    assert _valid(capsule, _NAME)
-    self.tensor = direct_gpu.ManagedTensor.from_address(_get(capsule, _NAME))
-    _rename(capsule, _USED)
-    self.stream = stream
-    tensor = self.tensor
-    self.shape = tuple(tensor.shape[: tensor.dimensions])
-    self.dtype = _NAMES[tensor.type.code, tensor.type.bits]
-    self.device = tensor.device.number
-    assert not tensor.strides
-    assert tensor.data % 256 == tensor.offset == 0
-
-  def begin(self) -> np.ndarray:
-    """Its bits, once the stream has come so far."""
-    kind = "uint16" if self.dtype == "bfloat16" else self.dtype
-    found = np.zeros(self.shape, kind)
-    _DRIVER.copy(self.stream, found, self.tensor.data)
-    return found
-
-  def numpy(self) -> np.ndarray:
-    found = self.begin()
-    _DRIVER.synchronize(self.stream)
-    return found
-
-  def free(self) -> None:
-    self.tensor.deleter(ctypes.pointer(self.tensor))
+    super().__init__(_DRIVER, array, stream, **options)
 
 
 def _pixels(array: DeviceArray) -> np.ndarray:
@@ -430,7 +386,7 @@ class LoaderGpuTest(parameterized.TestCase):
         {},
         {"stream": 1, "max_version": (1, 1), "dl_device": (2, 0), "copy": False},
       ):
-        self.assertTrue(_valid(image.__dlpack__(**options), _NAME))
+        self.assertTrue(taken.is_tensor(image.__dlpack__(**options)))
       for options, message in (
         ({"stream": 0}, r"stream \(0\) must be None, 1 or the address"),
         ({"stream": 2}, r"stream \(2\) must be None, 1 or the address"),

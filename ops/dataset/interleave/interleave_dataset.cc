@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ops/dataset/interleave/interleave_iterator.h"
-#include "ops/dataset/interleave/snapshot_resource.h"
+#include "ops/dataset/snapshot_resource.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/sampler/planner.h"
 #include "tensorflow/core/platform/logging.h"

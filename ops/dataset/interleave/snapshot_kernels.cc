@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/dataset/interleave/interleave_dataset.h"
-#include "ops/dataset/interleave/snapshot_resource.h"
+#include "ops/dataset/snapshot_resource.h"
 #include "ops/engine/snapshot.h"
 #include "ops/kernel/tf_status.h"
 #include "ops/kernel/values.h"

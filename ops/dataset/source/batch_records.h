@@ -4,10 +4,12 @@
 #define LIQUID_OPS_DATASET_SOURCE_BATCH_RECORDS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ops/engine/epoch_run.h"
+#include "ops/engine/record_block.h"
 #include "ops/image/recipe.h"
 #include "ops/reader/record.h"
 #include "tensorflow/core/framework/variant_tensor_data.h"
@@ -20,6 +22,7 @@ struct BatchRecords {
   std::vector<RecordPtr> records;  // of the samples, in their order
   std::vector<SamplePlan> plans;   // what is to become of their images
   std::vector<uint32_t> formats;   // as the plan of the dataset numbers them
+  std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
   CountDecode count_decode;  // of those that no device decodes; may be null
 
   std::string TypeName() const { return "liquid::BatchRecords"; }

@@ -29,14 +29,15 @@ Status StartDeviceBatch(const DeviceBatch& batch, const L3LaneLayout& layout,
                      batch.types, memory, std::move(done));
 }
 
-Status EndDeviceBatch(const DeviceBatch& batch, size_t crossing,
-                      CuResult result, const L3Lane& lane) {
+Status EndDeviceBatch(size_t crossing, CuResult result, const L3Lane& lane,
+                      DeviceBatch* batch) {
   L3LaneTimes times;
   LIQUID_RETURN_IF_ERROR(lane.Ended(result, &times));
   LIQUID_RETURN_IF_ERROR(
-      CheckL3Device(batch.files, batch.tasks, lane.findings()));
-  L3Totals::Process().Add(batch.shape[0], static_cast<int64_t>(crossing),
+      CheckL3Device(batch->files, batch->tasks, lane.findings()));
+  L3Totals::Process().Add(batch->shape[0], static_cast<int64_t>(crossing),
                           times);
+  EndMoves(batch);
   return OkStatus();
 }
 

@@ -18,11 +18,11 @@ Status StartDeviceBatch(const DeviceBatch& batch, const L3LaneLayout& layout,
                         const L3Parallel& parallel, const L3LaneMemory& memory,
                         L3Lane* lane, L3Lane::Done done);
 
-// Says whether it went well, and adds it to the process's totals if so.
-// `crossing`: L3LaneLayout::size, bytes. Errors: those of L3Lane::Ended and
-// CheckL3Device.
-Status EndDeviceBatch(const DeviceBatch& batch, size_t crossing,
-                      CuResult result, const L3Lane& lane);
+// Says whether it went well. If so, adds it to the process's totals, and ends
+// its moves. `crossing`: L3LaneLayout::crossing. Errors: those of L3Lane::Ended
+// and CheckL3Device.
+Status EndDeviceBatch(size_t crossing, CuResult result, const L3Lane& lane,
+                      DeviceBatch* batch);
 
 }  // namespace liquid
 

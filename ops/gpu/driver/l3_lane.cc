@@ -50,6 +50,27 @@ void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
   Put(recipe.tables, host + layout.tables);
 }
 
+// Has what was put there of images, whose bytes begin at `bytes` on the device,
+// say where those are that lie elsewhere.
+void Place(const L3DeviceBatch& batch, const L3LaneLayout& layout,
+           CuAddress bytes, uint8_t* host) {
+  auto* const images = reinterpret_cast<L3DeviceImage*>(host + layout.images);
+  for (size_t i = 0; i < batch.images.size(); ++i) {
+    images[i].table = PlaceOnDevice(images[i].table, bytes);
+  }
+  auto* const runs = reinterpret_cast<L3DeviceRun*>(host + layout.runs);
+  for (size_t i = 0; i < batch.runs.size(); ++i) {
+    runs[i].begin = PlaceOnDevice(runs[i].begin, bytes);
+  }
+  auto* const segments = reinterpret_cast<JpegDeviceSegment*>(
+      host + layout.jpeg + batch.jpeg_segments);
+  const size_t count =
+      (batch.jpeg.size() - batch.jpeg_segments) / sizeof(JpegDeviceSegment);
+  for (size_t i = 0; i < count; ++i) {
+    segments[i].begin = PlaceOnDevice(segments[i].begin, bytes);
+  }
+}
+
 // Takes back what Start() gave, and tells.
 void Tell(CuStream /*stream*/, CuResult result, void* data) {
   const std::unique_ptr<L3Lane::Done> done(static_cast<L3Lane::Done*>(data));
@@ -108,6 +129,20 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
     }
     host_size += copy.size;
   }
+  for (const uint32_t moved : batch.moved) {
+    const L3DeviceFile& file = files[moved];
+    const uint64_t to = file.on_device | kL3OnDevice;
+    const size_t bytes_of_file = file.bytes.size;
+    if (file.is_registered && bytes_of_file >= kLeastFromAfar) {
+      copies.push_back({to, file.bytes.data, 0, bytes_of_file});
+      continue;
+    }
+    gathered.push_back({moved, 0, host_size - bytes, bytes_of_file});
+    copies.push_back({to, nullptr, host_size, bytes_of_file});
+    host_size += bytes_of_file;
+  }
+  crossing = 0;
+  for (const Copy& copy : copies) crossing += copy.size;
 }
 
 Status L3Lane::Create(const CudaDriver& driver, CuContext context,
@@ -266,7 +301,7 @@ Status L3Lane::Copy(const L3LaneLayout& layout, CuAddress staging) {
   for (const L3LaneLayout::Copy& copy : layout.copies) {
     const uint8_t* const begin =
         (copy.where != nullptr ? copy.where : host_.data()) + copy.from;
-    to.push_back(staging + copy.to);
+    to.push_back(staging + PlaceOnDevice(copy.to, staging));
     from.push_back(reinterpret_cast<CuAddress>(begin));
     sizes.push_back(copy.size);
   }
@@ -399,11 +434,12 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
   if (recipe != nullptr) LayOut(*recipe, output, layout, host);
   Put(batch.images, host + layout.images);
   Put(batch.runs, host + layout.runs);
+  Put(batch.jpeg, host + layout.jpeg);
+  Place(batch, layout, memory.staging + layout.bytes, host);
   Put(batch.tasks, host + layout.host_tasks);
   // What no task leaves.
   std::memset(host + layout.host_results, 0xFF,
               batch.tasks.size() * sizeof(uint32_t));
-  Put(batch.jpeg, host + layout.jpeg);
   fill(host + layout.bytes);
 
   Status status = Enqueue(batch, recipe, layout, functions, of_recipe, memory);

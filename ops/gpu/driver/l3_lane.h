@@ -15,8 +15,9 @@
 
 namespace liquid {
 
-// Where everything but the pixels lies on the device, each part at a multiple
-// of 256; and how it gets there. What is registered and large enough is copied
+// Where everything but the pixels lies in a batch's memory on the device, each
+// part at a multiple of 256; and how it gets there, and what goes to places
+// of its own. What is registered and large enough is copied
 // from where it lies, the rest from the lane's own memory. `recipe` may be
 // null.
 struct L3LaneLayout {
@@ -25,7 +26,7 @@ struct L3LaneLayout {
                const ImageDeviceBatch* recipe);
 
   struct Copy {
-    size_t to;             // in the device's memory
+    uint64_t to;           // in the batch's memory, or a kL3OnDevice
     const uint8_t* where;  // nullptr: the lane's memory
     size_t from, size;
   };
@@ -39,6 +40,7 @@ struct L3LaneLayout {
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
   std::vector<L3DeviceCopy> gathered;
   size_t host_size;
+  size_t crossing;  // bytes that are copied
   // On the device alone: the tasks that it makes, a uint32_t for each that says
   // what became of it, and scratch memory: of JPEG files' blocks, and right
   // behind it that of the chunks.

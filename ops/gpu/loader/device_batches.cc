@@ -43,6 +43,31 @@ Status ReadSteps(const DecodeMessage& message, PixelType type,
   return OkStatus();
 }
 
+// Memory of the GPU that goes with the last who has it.
+Status MakeArena(const DevicePlace& place, uint64_t bytes,
+                 std::shared_ptr<Arena>* arena) {
+  const CudaScope scope(*place.driver, place.context);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  CuAddress address = 0;
+  const CuResult result = place.driver->allocate(&address, bytes);
+  if (result == kCuOutOfMemory) {
+    return InvalidArgument(
+        "Cache: gpu must be at most what GPU " + std::to_string(place.number) +
+        " has free, which has no room for " + std::to_string(bytes) +
+        " bytes: give less, or have others on that GPU take less");
+  }
+  LIQUID_RETURN_IF_ERROR(
+      CudaStatus(*place.driver, result, "to take memory of the GPU"));
+  const std::shared_ptr<const void> owner(
+      reinterpret_cast<const void*>(address), [place](const void* memory) {
+        const CudaScope freeing(*place.driver, place.context);
+        if (!freeing.status().ok()) return;
+        place.driver->free(reinterpret_cast<CuAddress>(memory));
+      });
+  *arena = std::make_shared<Arena>(address, bytes, owner);
+  return OkStatus();
+}
+
 // As the engine says that memory is short; what a limit refuses is another
 // error.
 Status OfMemory(const Status& status) {
@@ -53,7 +78,7 @@ Status OfMemory(const Status& status) {
 }  // namespace
 
 Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
-                             int device, PixelType type,
+                             int device, PixelType type, uint64_t cache_bytes,
                              std::function<void(const std::string&)> warn,
                              std::unique_ptr<DeviceBatches>* made) {
   std::unique_ptr<DeviceBatches> batches(new DeviceBatches());
@@ -78,6 +103,11 @@ Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
   }
   batches->parts_ = std::min<int64_t>(message.parallelism, kMostParts);
   LIQUID_RETURN_IF_ERROR(Threads::Create(batches->parts_, &batches->threads_));
+  if (cache_bytes > 0) {
+    std::shared_ptr<Arena> arena;
+    LIQUID_RETURN_IF_ERROR(MakeArena(place, cache_bytes, &arena));
+    loader->snapshot().SetArena(std::move(arena));
+  }
   RegisterRecords(*place.driver, place.context, std::move(warn));
   *made = std::move(batches);
   return OkStatus();
@@ -144,7 +174,9 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   work->records = std::move(batch.outputs[stored_].records);
   work->plans = std::move(batch.outputs[stored_].plans);
   DeviceBatch& planned = work->planned;
-  AddRecords(work->records, work->plans, &planned);
+  AddRecords(work->records, work->plans, batch.outputs[stored_].moves,
+             &planned);
+  batch.outputs[stored_].moves.clear();
   const auto* const ids = batch.outputs[id_].numbers.as<int64_t>();
   for (size_t i = 0; i < planned.files.size(); ++i) {
     planned.files[i].sample = ids[i];
@@ -158,7 +190,7 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   planned.jpeg.Count(batch.outputs[stored_].formats,
                      batch.outputs[stored_].count_decode);
   const L3LaneLayout layout(planned.tasks, planned.files, planned.recipe());
-  work->crossing = layout.size;
+  work->crossing = layout.crossing;
   size_t pixels = BytesOf(steps_.type);
   for (const int64_t side : planned.shape) pixels *= static_cast<size_t>(side);
   LIQUID_RETURN_IF_ERROR(TakeSlot(layout.device_size, pixels, work.get()));
@@ -256,8 +288,8 @@ Status DeviceBatches::Next(Batch* batch) {
 }
 
 Status DeviceBatches::End(Work* work) {
-  Status ended = EndDeviceBatch(work->planned, work->crossing, work->result,
-                                *work->on().lane());
+  Status ended = EndDeviceBatch(work->crossing, work->result,
+                                *work->on().lane(), &work->planned);
   // They may be let go, and others be read in their place.
   work->records.clear();
   if (ended.ok()) {

@@ -38,13 +38,14 @@ class DeviceBatches {
     std::shared_ptr<DeviceImages> images;
   };
 
-  // `message`: of the loader, which must outlast this. `warn` is told once
+  // `message`: of the loader, which must outlast this. So many bytes of the
+  // GPU's memory are for what its cache keeps. `warn` is told once
   // where records cannot be read to memory that the GPU reads by itself; so
   // they are read, from now on, in this process. Errors: InvalidArgument where
-  // the message has no "image[stored]" and "id", or there is no such GPU; those
-  // of LoadCudaDriver and FindL3Function.
+  // the message has no "image[stored]" and "id", there is no such GPU, or it
+  // has no memory for the cache; those of LoadCudaDriver and FindL3Function.
   static Status Create(Loader* loader, const DecodeMessage& message, int device,
-                       PixelType type,
+                       PixelType type, uint64_t cache_bytes,
                        std::function<void(const std::string&)> warn,
                        std::unique_ptr<DeviceBatches>* made);
   ~DeviceBatches() { Stop(); }

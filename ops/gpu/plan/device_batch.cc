@@ -3,9 +3,13 @@
 #include <cmath>
 
 #include "ops/core/buffer_pool.h"
+#include "ops/gpu/plan/device_record.h"
 
 namespace liquid {
 namespace {
+
+static_assert(kBehindOnDevice >= kL3ReadOn + kL3PieceBytes,
+              "what lies there is read on");
 
 struct TypeName {
   const char* kernel;  // as l3_device.cu has it
@@ -93,16 +97,41 @@ Status FindTypes(uint8_t bits, PixelType type, std::string* types) {
 }  // namespace
 
 void AddRecords(const std::vector<RecordPtr>& records,
-                const std::vector<SamplePlan>& plans, DeviceBatch* batch) {
+                const std::vector<SamplePlan>& plans,
+                const std::vector<std::shared_ptr<DeviceMove>>& moves,
+                DeviceBatch* batch) {
   const BufferPool& pool = BufferPool::Process();
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& record = *records[i];
     const ByteSpan bytes = record.content.image;
-    batch->files.push_back(
-        {bytes, {}, -1, pool.IsLocked(bytes.data), record.content.index});
+    L3DeviceFile file = {
+        bytes, {}, -1, pool.IsLocked(bytes.data), record.content.index};
+    if (record.on_device != nullptr) {
+      file.bytes.size = record.image_bytes;
+      file.outline = record.image_outline;
+      file.on_device = record.on_device->address();
+    } else if (moves[i] != nullptr && !moves[i]->is_begun.exchange(true)) {
+      file.on_device = moves[i]->to->address();
+      file.is_moved = true;
+      batch->moved.push_back({static_cast<uint32_t>(i), records[i], moves[i]});
+    }
+    batch->files.push_back(file);
     batch->inputs.push_back({&plans[i], record.row.height, record.row.width});
     batch->rows.push_back(record.row.image());
   }
+}
+
+void EndMoves(DeviceBatch* batch) {
+  for (const DeviceBatch::Moved& moved : batch->moved) {
+    RecordPtr there;
+    if (batch->files[moved.file].is_moved &&
+        MakeDeviceRecord(*moved.record, batch->tasks.limits, moved.move->to,
+                         &there)
+            .ok()) {
+      moved.move->promise->Fulfil(std::move(there));
+    }
+  }
+  batch->moved.clear();
 }
 
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,

@@ -4,11 +4,13 @@
 #define LIQUID_OPS_GPU_PLAN_DEVICE_BATCH_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "ops/codecs/codec.h"
 #include "ops/core/status.h"
+#include "ops/engine/record_block.h"
 #include "ops/gpu/plan/jpeg_files.h"
 #include "ops/gpu/plan/l3_plan.h"
 #include "ops/gpu/plan/parallel.h"
@@ -34,6 +36,13 @@ struct DeviceBatch {
   std::vector<ImageDeviceInput> inputs;
   std::vector<ImageInfo> rows;  // and what their indices say of the files
   JpegDeviceFiles jpeg;         // those of the records that are of JPEG
+  // Of records that go to the device with the batch, by their files' numbers.
+  struct Moved {
+    uint32_t file;
+    RecordPtr record;
+    std::shared_ptr<DeviceMove> move;
+  };
+  std::vector<Moved> moved;
 
   // What PlanDeviceBatch finds.
   L3DeviceBatch tasks;
@@ -49,9 +58,16 @@ struct DeviceBatch {
 };
 
 // Adds the stored images of records, which must outlast the batch, as must the
-// plans.
+// plans; `moves` are of each, null for most.
 void AddRecords(const std::vector<RecordPtr>& records,
-                const std::vector<SamplePlan>& plans, DeviceBatch* batch);
+                const std::vector<SamplePlan>& plans,
+                const std::vector<std::shared_ptr<DeviceMove>>& moves,
+                DeviceBatch* batch);
+
+// Of a batch that is done and right: has the records that it moved be kept as
+// those that lie on the device. One for which there is no memory stays as it
+// is.
+void EndMoves(DeviceBatch* batch);
 
 // Plans a batch of at least one file; JPEG files must be records. `parallel`
 // decodes those that no device does. Errors: those of PlanImageDevice,

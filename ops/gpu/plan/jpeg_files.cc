@@ -59,9 +59,13 @@ Status JpegDeviceFiles::Prepare(const DecodeLimits& limits,
   std::vector<Status> found(count);
   const auto prepare = [&](size_t i) {
     L3DeviceFile* file = &(*files)[numbers[i]];
-    if (PlanJpegDevice(file->bytes, file->index, limits, file->window,
-                       &plans_[i])) {
+    if (PlanJpegDevice(file->bytes, file->index, file->outline, limits,
+                       file->window, &plans_[i])) {
       file->jpeg = &plans_[i];
+      return;
+    }
+    if (file->on_device != 0 && !file->is_moved) {
+      found[i] = Internal("jpeg: the device has the file, and cannot take it");
       return;
     }
     const double begin = MonotonicSeconds();
@@ -72,12 +76,17 @@ Status JpegDeviceFiles::Prepare(const DecodeLimits& limits,
                   MonotonicSeconds() - begin};
     if (!found[i].ok()) return;
     file->bytes = decoded_[i]->bytes;
+    file->on_device = 0;
+    file->is_moved = false;
     file->window = {0, 0, file->window.height, file->window.width};
     file->is_registered = BufferPool::Process().IsLocked(file->bytes.data);
   };
   if (count > 0) {
     uint64_t size = 0;
-    for (const uint32_t number : numbers) size += (*files)[number].bytes.size;
+    for (const uint32_t number : numbers) {
+      const L3DeviceFile& file = (*files)[number];
+      size += (file.outline.size > 0 ? file.outline : file.bytes).size;
+    }
     const auto each = static_cast<int64_t>(size / count) * kCyclesPerByte;
     parallel(static_cast<int64_t>(count), each,
              [&](int64_t first, int64_t last) {

@@ -88,6 +88,24 @@ uint64_t FindEnd(ByteSpan data, uint64_t from) {
   return data.size;
 }
 
+// Of a scan: 4 bytes that say where it ends, then a bit for each entry.
+class Outline {
+ public:
+  static constexpr size_t kHeader = 4;
+
+  explicit Outline(ByteSpan bytes) : bytes_(bytes) {}
+  bool is_there() const { return bytes_.size >= kHeader; }
+  uint64_t end() const { return LoadLittle32(bytes_.data); }
+  // Whether the byte behind that in which entry `number` lies is stuffed.
+  bool StuffsBehind(uint64_t number) const {
+    const uint64_t at = kHeader + number / 8;
+    return at < bytes_.size && (bytes_.data[at] >> number % 8 & 1) != 0;
+  }
+
+ private:
+  const ByteSpan bytes_;
+};
+
 // Of a window. An index takes no room for entries that tell nothing, so its
 // size does not bound them; that of a photograph of 100 megapixels has a third
 // of these.
@@ -96,10 +114,11 @@ constexpr size_t kMostSegments = 1 << 16;
 // Finds the segments of a window.
 class Segments {
  public:
-  Segments(ByteSpan jpeg, const BaselineHeader& header,
+  Segments(ByteSpan jpeg, ByteSpan outline, const BaselineHeader& header,
            const BaselineIndex& index, const McuRange& mcus, bool whole,
            JpegDevicePlan* plan)
       : data_(jpeg.data + header.scan, jpeg.size - header.scan),
+        outline_(outline),
         header_(header),
         index_(index),
         grid_(index.grid()),
@@ -121,6 +140,20 @@ class Segments {
   }
 
  private:
+  // The bytes up to entry `next_number`, or the file's end; as FindEntryBytes.
+  bool FindBytes(const BaselineEntry& entry, const BaselineEntry* next,
+                 uint64_t next_number, uint64_t* from, uint64_t* to) const {
+    if (!outline_.is_there()) {
+      return FindEntryBytes(data_, entry, next, from, to);
+    }
+    *from = entry.position / 8;
+    *to = data_.size;
+    if (next == nullptr) return true;
+    *to = next->position / 8;
+    if (next->position % 8 > 0) *to += 1 + outline_.StuffsBehind(next_number);
+    return true;
+  }
+
   bool AddOne(uint32_t row, uint32_t number) {
     const uint32_t first = number * grid_.spacing;
     const uint32_t full_end = std::min(first + grid_.spacing, grid_.across);
@@ -136,7 +169,8 @@ class Segments {
     JpegDeviceSegment segment = {};
     const uint32_t interval = header_.restart_interval;
     uint64_t from, to;
-    if (!FindEntryBytes(data_, entry, has_next ? &next : nullptr, &from, &to) ||
+    if (!FindBytes(entry, has_next ? &next : nullptr,
+                   uint64_t{row} * grid_.entries + number + 1, &from, &to) ||
         !HasPossibleDc(entry, interval > 0 && mcu % interval == 0)) {
       return false;
     }
@@ -152,7 +186,7 @@ class Segments {
       segment.end = JpegDeviceEnd::kFile;
     }
     if (!has_next) {
-      to = FindEnd(data_, from);
+      to = outline_.is_there() ? outline_.end() : FindEnd(data_, from);
       if (to - from >
           uint64_t{end - first} * 2 * BaselineScan::kMcuBytes + kMostRest) {
         return false;
@@ -192,6 +226,7 @@ class Segments {
   }
 
   const ByteSpan data_;
+  const Outline outline_;
   const BaselineHeader& header_;
   const BaselineIndex& index_;
   const BaselineGrid& grid_;
@@ -229,8 +264,9 @@ void AddLaunch(L3TaskKind kind, uint32_t chunk, size_t first,
 
 }  // namespace
 
-bool PlanJpegDevice(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
-                    const Window& window, JpegDevicePlan* plan) {
+bool PlanJpegDevice(ByteSpan jpeg, ByteSpan index, ByteSpan outline,
+                    const DecodeLimits& limits, const Window& window,
+                    JpegDevicePlan* plan) {
   *plan = JpegDevicePlan();
   BaselineHeader header;
   BaselineIndex entries;
@@ -262,9 +298,49 @@ bool PlanJpegDevice(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
   image->chroma_height = scale.chroma_height;
   image->chroma_width = scale.chroma_width;
   if (!AddComponents(header, mcus, image)) return false;
-  Segments segments(jpeg, header, entries, mcus,
+  Segments segments(jpeg, outline, header, entries, mcus,
                     CoversImage(window, plan->image), plan);
   return segments.Add();
+}
+
+bool OutlineJpeg(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
+                 uint64_t* head, std::string* outline) {
+  BaselineHeader header;
+  BaselineIndex entries;
+  JpegDevicePlan whole;
+  if (!ReadBaselineHeader(jpeg, &header) ||
+      !PlanJpegDevice(jpeg, index, {}, limits,
+                      {0, 0, header.height, header.width}, &whole) ||
+      !entries.Read(index, jpeg.size, header).ok()) {
+    return false;
+  }
+  *head = header.scan;
+  const ByteSpan data(jpeg.data + header.scan, jpeg.size - header.scan);
+  const BaselineGrid& grid = entries.grid();
+  const uint64_t count = uint64_t{grid.entries} * grid.down;
+  const auto find = [&](uint64_t number) {
+    return entries.Find(static_cast<uint32_t>(number / grid.entries),
+                        static_cast<uint32_t>(number % grid.entries));
+  };
+  const uint64_t last = find(count - 1).position / 8;
+  const uint64_t end = FindEnd(data, last);
+  // More would be too much for a window that has little of the last entry's.
+  if (end - last > kMostRest) return false;
+  outline->assign(Outline::kHeader + (count + 7) / 8, '\0');
+  StoreLittle32(static_cast<uint32_t>(end),
+                reinterpret_cast<uint8_t*>(outline->data()));
+  BaselineEntry entry = find(0);
+  for (uint64_t number = 1; number < count; ++number) {
+    const BaselineEntry next = find(number);
+    uint64_t from, to;
+    if (!FindEntryBytes(data, entry, &next, &from, &to)) return false;
+    if (to - next.position / 8 == 2) {
+      (*outline)[Outline::kHeader + number / 8] |=
+          static_cast<char>(1 << number % 8);
+    }
+    entry = next;
+  }
+  return true;
 }
 
 void JpegDeviceTasks::Add(uint32_t number, const JpegDevicePlan& plan,
@@ -381,6 +457,7 @@ void JpegDeviceTasks::Finish(L3DeviceBatch* batch) {
     task.begin[1] += batch->jpeg_scratch_bytes;
   }
   const size_t images = images_.size() * sizeof(JpegDeviceImage);
+  batch->jpeg_segments = images;
   batch->jpeg.resize(images + segments_.size() * sizeof(JpegDeviceSegment));
   for (size_t i = 0; i < images_.size(); ++i) {
     JpegDeviceImage* image = &images_[i].device;

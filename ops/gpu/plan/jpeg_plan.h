@@ -39,9 +39,19 @@ struct JpegDevicePlan {
 // Plans a window, which lies in the image. False where a device does not take
 // it: the file is none for the decoder of our own, has no index, or one that is
 // damaged or another file's, or is odd: it is for the host, which also words
-// the errors. O(segments), and what a row of MCUs has of bytes.
-bool PlanJpegDevice(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
-                    const Window& window, JpegDevicePlan* plan);
+// the errors. With an `outline`, which is the file's, the bytes from the scan
+// on are not read, and it is only false where the window is none of the image.
+// O(segments), and without an outline what a row of MCUs has of bytes.
+bool PlanJpegDevice(ByteSpan jpeg, ByteSpan index, ByteSpan outline,
+                    const DecodeLimits& limits, const Window& window,
+                    JpegDevicePlan* plan);
+
+// Writes an outline of the scan, whose bytes need not be there to plan by it:
+// where it ends, and behind which entries a byte is stuffed. `*head`: bytes up
+// to the scan. False where a device does not take all windows of the file.
+// O(bytes).
+bool OutlineJpeg(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
+                 uint64_t* head, std::string* outline);
 
 // The JPEG files of a batch, whose pixels go to its chunks.
 class JpegDeviceTasks {

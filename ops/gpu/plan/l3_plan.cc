@@ -42,6 +42,7 @@ class Planner {
     }
     file_ = number;
     bytes_ = file.bytes;
+    on_device_ = file.on_device;
     window_ = file.window.height != 0
                   ? file.window
                   : Window{0, 0, info.image.height, info.image.width};
@@ -147,8 +148,10 @@ class Planner {
         DescribeImage(first) + ", this is " + DescribeImage(image));
   }
 
-  // Sends bytes of the file, and tells where they come to lie.
+  // Sends bytes of the file, if they are not on the device, and tells where
+  // they come to lie.
   uint64_t Send(uint64_t offset, uint64_t size) {
+    if (on_device_ != 0) return (on_device_ + offset) | kL3OnDevice;
     const uint64_t to = batch_->bytes;
     batch_->bytes += size;
     if (!batch_->copies.empty()) {
@@ -328,6 +331,7 @@ class Planner {
 
   Status AddJpeg(const L3DeviceFile& file, uint32_t number) {
     file_ = number;
+    on_device_ = file.on_device;
     const JpegDeviceImage& image = file.jpeg->device;
     window_ = {image.y, image.x, image.height, image.width};
     if (batch_->chunks.empty()) {
@@ -344,10 +348,20 @@ class Planner {
 
   void AddRaw(const ImageInfo& image) {
     L3DeviceImage planned = Image(L3TaskKind::kRaw, image, 0);
-    planned.table = batch_->bytes;
     planned.least = planned.most = static_cast<uint32_t>(image.BytesPerPixel());
-    batch_->images.push_back(planned);
     const uint64_t row_bytes = window_.width * image.BytesPerPixel();
+    if (on_device_ != 0) {
+      planned.table =
+          Send(kRawHeaderBytes + uint64_t{window_.y} * image.RowBytes() +
+                   window_.x * image.BytesPerPixel(),
+               row_bytes);
+      batch_->images.push_back(planned);
+      if (plan_ == nullptr) return;
+    } else {
+      planned.table = batch_->bytes;
+      planned.width = window_.width;  // rows lie together
+      batch_->images.push_back(planned);
+    }
     for (uint32_t y = 0; y < window_.height; y += kL3RawRows) {
       const uint32_t rows = std::min(kL3RawRows, window_.height - y);
       const uint64_t origin = kRawHeaderBytes +
@@ -383,6 +397,7 @@ class Planner {
   std::vector<L3DeviceOrigin> origins_;
   JpegDeviceTasks jpeg_;
   uint32_t file_ = 0;
+  uint64_t on_device_ = 0;  // where it lies there; 0: it is sent
   ByteSpan bytes_;
   Window window_;
 };
@@ -455,6 +470,7 @@ Status PlanFiles(const std::vector<L3DeviceFile>& files,
       return Status(status.code(),
                     NameL3Image(i, files[i].sample) + ": " + status.message());
     }
+    if (files[i].is_moved) batch->moved.push_back(static_cast<uint32_t>(i));
   }
   planner.Finish();
   return OkStatus();

@@ -22,6 +22,10 @@ namespace liquid {
 
 struct JpegDevicePlan;
 
+// Marks a place in a device's memory where others are places in the batch's
+// bytes: see PlaceOnDevice.
+constexpr uint64_t kL3OnDevice = uint64_t{1} << 63;
+
 // A file of L3 or raw, and the window of it that is wanted; a window of height
 // 0 is all of it. A sample of 0 or more is named in errors.
 struct L3DeviceFile {
@@ -32,6 +36,12 @@ struct L3DeviceFile {
   ByteSpan index = {};         // of a file of JPEG; may be empty
   // Of such a file, whose window it says; it must outlive the call.
   const JpegDevicePlan* jpeg = nullptr;
+  // Where all of the file lies in the device's memory, or 0: what is needed of
+  // it is then sent. It lies there already, and `bytes`, of its size, has only
+  // what it is planned by; or it `is_moved` there with the batch.
+  uint64_t on_device = 0;
+  bool is_moved = false;
+  ByteSpan outline = {};  // of a file of JPEG that lies there already
 };
 
 // Bytes of a file that go into the batch.
@@ -59,6 +69,7 @@ struct L3DeviceLaunch {
 struct L3DeviceBatch {
   ImageInfo image;  // of each window, with the channels and bits of all files
   std::vector<L3DeviceCopy> copies;
+  std::vector<uint32_t> moved;  // files that go to places of their own, whole
   // In the order of the launches, and of one launch in that of the batch.
   std::vector<L3DeviceImage> images;
   std::vector<L3DeviceRun> runs;  // of the images
@@ -70,6 +81,7 @@ struct L3DeviceBatch {
   // Of JPEG files: JpegDeviceImage of each, and their segments; and memory for
   // their blocks, which lies right before the scratch memory of the chunks.
   std::vector<uint8_t> jpeg;
+  size_t jpeg_segments = 0;  // where they begin in it
   uint64_t jpeg_scratch_bytes = 0;
   uint64_t bytes = 0;  // of the batch, a multiple of kL3PieceBytes
   // Of what it was planned, to do so again.
@@ -100,6 +112,12 @@ Status PlanL3Device(const std::vector<L3DeviceFile>& files,
 Status PlanL3Tasks(const std::vector<L3DeviceFile>& files,
                    const DecodeLimits& limits, L3TaskPlan* plan,
                    const std::vector<ImageDeviceChunk>& chunks = {});
+
+// What `place`, of a plan, is for kernels whose batch's bytes begin at `bytes`,
+// in the device's memory: the place from there, modulo 2^64.
+inline uint64_t PlaceOnDevice(uint64_t place, uint64_t bytes) {
+  return place < kL3OnDevice ? place : place - kL3OnDevice - bytes;
+}
 
 // Copies into `out`, batch.bytes of them, what the tasks read; the rest is 0.
 void FillL3Device(const std::vector<L3DeviceFile>& files,

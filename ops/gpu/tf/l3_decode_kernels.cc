@@ -64,7 +64,7 @@ absl::Status FindFiles(const Tensor& files, DeviceBatch* found) {
           "files must be strings, or the records of a batch of "
           "Liquid>DecodeBatchDataset");
     }
-    AddRecords(batch->records, batch->plans, found);
+    AddRecords(batch->records, batch->plans, batch->moves, found);
     return absl::OkStatus();
   }
   if (files.dims() != 1) {
@@ -167,7 +167,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     work->shape = TensorShape(work->batch.shape);
     const L3LaneLayout layout(work->batch.tasks, work->batch.files,
                               work->batch.recipe());
-    work->crossing = layout.size;
+    work->crossing = layout.crossing;
     TF_RETURN_IF_ERROR(ToTf(
         slots_.Take([&] { return std::make_unique<TfSlot>(work->gpu); },
                     [&](bool may_wait, L3Slot* slot) {
@@ -192,9 +192,9 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   }
 
   static absl::Status End(OpKernelContext* context, CuResult result,
-                          const Work& work) {
-    TF_RETURN_IF_ERROR(ToTf(EndDeviceBatch(work.batch, work.crossing, result,
-                                           *work.slot().lane())));
+                          Work& work) {
+    TF_RETURN_IF_ERROR(ToTf(EndDeviceBatch(work.crossing, result,
+                                           *work.slot().lane(), &work.batch)));
     const Tensor& pixels = work.slot().pixels();
     Variant made = L3Pixels{pixels.shape() == work.shape
                                 ? pixels

@@ -125,6 +125,22 @@ Where the driver gives no such memory the log says so, once for each call.
 device: Whose driver is asked, as TensorFlow numbers them.
 )doc");
 
+REGISTER_OP("Liquid>CacheOnDevice")
+    .Input("snapshot: string")
+    .Input("bytes: int64")
+    .Attr("device: string = 'GPU:0'")
+    .SetIsStateful()
+    .SetShapeFn(tensorflow::shape_inference::NoOutputs)
+    .Doc(R"doc(
+Takes memory of a GPU for images that a snapshot keeps between epochs.
+
+It goes with the snapshot. Where the GPU has none, that is a ResourceExhausted error.
+
+snapshot: Name of the snapshot, which is made if there is none.
+bytes: Of memory.
+device: The GPU, as TensorFlow numbers them.
+)doc");
+
 REGISTER_OP("Liquid>L3DeviceTotals")
     .Output("images: int64")
     .Output("bytes: int64")

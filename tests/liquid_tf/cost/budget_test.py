@@ -132,13 +132,13 @@ class FreeMemoryTest(parameterized.TestCase, tf.test.TestCase):
 
 
 class DivisionTest(tf.test.TestCase):
-  def _divide(self, memory, cache="50%", pixels=1):
+  def _divide(self, memory, cache="50%", pixels=1, gpu=0):
     """Divides among samples of 1000 and 4000 bytes; decoded, `pixels` times that."""
     lookahead = 2 * budget.lookahead_bytes(memory, 2)
     size = [1000 * 1000, 500 * 4000]
     kept_size = [pixels * s for s in size]
     division = budget.divide(
-      memory, lookahead, cache, [1000, 500], size, kept_size, [100, 50]
+      memory, lookahead, cache, [1000, 500], size, kept_size, [100, 50], gpu
     )
     spent = lookahead + division.spare_bytes
     for kept, resident, mean in zip(division.kept, division.resident, (1000, 4000)):
@@ -162,6 +162,27 @@ class DivisionTest(tf.test.TestCase):
       for kept, resident in zip(division.kept, division.resident):
         self.assertLessEqual(kept, resident)
     self.assertEqual(self._divide(0)[0].resident, [0, 0])
+
+  def test_a_gpu_has_its_part_beside_the_budget(self):
+    # Of which the plan knows nothing, unless the cache is "auto".
+    for gpu in (0, 100_000, 1_000_000, 1 << 30):
+      for memory in (0, 1_000_000, 1 << 33):
+        division, _ = self._divide(memory, gpu=gpu)
+        self.assertEqual(division.cached, [500, 250])
+        self.assertLessEqual(division.gpu_bytes, gpu)
+        self.assertBetween(division.gpu_share, 0, 1)
+    few = self._divide(1_500_000)[0]
+    more = self._divide(1_500_000, gpu=1_000_000)[0]
+    self.assertGreater(sum(more.kept), sum(few.kept))
+    self.assertEqual((few.gpu_bytes, few.gpu_share), (0, 0))
+    everything = self._divide(1 << 33, gpu=1 << 30)[0]
+    self.assertEqual(everything.gpu_share, 1)
+    # What is kept takes 1.5 MB, and some more there.
+    self.assertBetween(everything.gpu_bytes, 1_500_000, 2_500_000)
+    self.assertGreater(
+      sum(self._divide(1_500_000, "auto", gpu=1_000_000)[0].cached),
+      sum(self._divide(1_500_000, "auto")[0].cached),
+    )
 
   def test_of_pixels_fewer_are_kept(self):
     self.assertEqual(self._divide(1 << 33, pixels=10)[0].kept, [500, 250])

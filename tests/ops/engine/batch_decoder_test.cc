@@ -183,7 +183,7 @@ TEST(ViewsTest, KeptPixelsAreThoseOfOneImage) {
   const auto wanted = Decoded(views, MakeBlock(records, 12));
   auto block = MakeBlock(records, 12);
   for (RecordBlock::Item& item : block->items) {
-    item.promise = std::make_shared<PixelPromise>();
+    item.promise = std::make_shared<RecordPromise>();
   }
   EXPECT_TRUE(Decoded(views, block) == wanted);
   std::vector<std::shared_ptr<const Record>> kept;
@@ -263,7 +263,7 @@ TEST(JpegIndexTest, IsUsed) {
     }
     auto block = MakeBlock(records, 12);
     for (RecordBlock::Item& item : block->items) {
-      item.promise = std::make_shared<PixelPromise>();
+      item.promise = std::make_shared<RecordPromise>();
     }
     *good = true;
     const auto found = Decoded(some, MakeBlock(records, 12), good);

@@ -223,11 +223,11 @@ TEST(SnapshotTest, MemoryIsLentAsThePlanHoldsIt) {
     if (held[0].contains(i)) numbers.push_back(i);
   }
   ASSERT_EQ(numbers.size(), 10u);
-  const auto promise = std::make_shared<PixelPromise>();
+  const auto promise = std::make_shared<RecordPromise>();
   const RecordPtr decoded = MakeRecord(numbers[1]);
   promise->Fulfil(decoded);
   memory[0][numbers[0]] =
-      PromisedRecord(*memory[0][numbers[0]], std::make_shared<PixelPromise>());
+      PromisedRecord(*memory[0][numbers[0]], std::make_shared<RecordPromise>());
   memory[0][numbers[1]] = PromisedRecord(*memory[0][numbers[1]], promise);
   // Of a dataset with other encodings, of which none is asked here.
   const auto replicas = std::make_shared<Replicas>(

@@ -23,6 +23,7 @@ BatchReport Report(int64_t epoch, uint64_t first_draw) {
   report.hits = {1, 0};
   report.loads = {2, 1};
   report.memory_hits = {0, 1};
+  report.gpu_hits = {0, 1};
   report.bytes = {300, 50};
   report.decodes = {2, 1};
   report.libjpeg_decodes = {1, 0};
@@ -61,6 +62,7 @@ TEST(StatsTest, NothingYet) {
       "\"samples\":{\"png\":0,\"raw\":0},\"hits\":{\"png\":0,\"raw\":0},"
       "\"loads\":{\"png\":0,\"raw\":0},"
       "\"memory_hits\":{\"png\":0,\"raw\":0},"
+      "\"gpu_hits\":{\"png\":0,\"raw\":0},"
       "\"bytes\":{\"png\":0,\"raw\":0},\"skipped\":{\"png\":0,\"raw\":0},"
       "\"fallbacks\":{\"png\":0,\"raw\":0},"
       "\"retries\":{\"png\":0,\"raw\":0},"
@@ -126,6 +128,7 @@ TEST(StatsTest, SumsByEpochAndFormat) {
                 "\"hits\":{\"png\":2,\"raw\":0},"
                 "\"loads\":{\"png\":4,\"raw\":2},"
                 "\"memory_hits\":{\"png\":0,\"raw\":2},"
+                "\"gpu_hits\":{\"png\":0,\"raw\":2},"
                 "\"bytes\":{\"png\":600,\"raw\":100},"
                 "\"skipped\":{\"png\":0,\"raw\":1},"
                 "\"fallbacks\":{\"png\":0,\"raw\":0},"

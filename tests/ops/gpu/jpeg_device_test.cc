@@ -61,8 +61,8 @@ Image RandomImage(JpegKind kind, uint32_t limit, Noise* noise) {
 }
 
 bool Plan(const Image& image, JpegDevicePlan* plan) {
-  return PlanJpegDevice(SpanIn(image.file), SpanIn(image.index), DecodeLimits(),
-                        image.window, plan);
+  return PlanJpegDevice(SpanIn(image.file), SpanIn(image.index), {},
+                        DecodeLimits(), image.window, plan);
 }
 
 // What a device makes of a batch of JPEG files, and of raw ones where their
@@ -237,6 +237,36 @@ TEST(JpegDevicePlanTest, BlocksOfManyImagesTakeTurns) {
   EXPECT_EQ(made.batch.jpeg_scratch_bytes, (most + 255) / 256 * 256);
 }
 
+// Of a file that lies on a device the host has the header, the index and the
+// outline.
+TEST_P(JpegDeviceTest, AnOutlineIsEnoughToPlan) {
+  Noise noise(11);
+  for (int i = 0; i < Cases(20); ++i) {
+    const Image image = RandomImage(GetParam(), 300, &noise);
+    JpegDevicePlan wanted, found;
+    ASSERT_TRUE(Plan(image, &wanted));
+    uint64_t head = 0;
+    std::string outline;
+    ASSERT_TRUE(OutlineJpeg(SpanIn(image.file), SpanIn(image.index),
+                            DecodeLimits(), &head, &outline));
+    const std::string begin = image.file.substr(0, head);
+    const ByteSpan file(begin.data(), image.file.size());
+    ASSERT_TRUE(PlanJpegDevice(file, SpanIn(image.index), SpanIn(outline),
+                               DecodeLimits(), image.window, &found));
+    EXPECT_EQ(std::memcmp(&found.device, &wanted.device, sizeof(wanted.device)),
+              0);
+    ASSERT_EQ(found.ranges.size(), wanted.ranges.size());
+    for (size_t r = 0; r < found.ranges.size(); ++r) {
+      EXPECT_EQ(found.ranges[r].begin, wanted.ranges[r].begin);
+      EXPECT_EQ(found.ranges[r].end, wanted.ranges[r].end);
+    }
+    ASSERT_EQ(found.segments.size(), wanted.segments.size());
+    EXPECT_EQ(std::memcmp(found.segments.data(), wanted.segments.data(),
+                          found.segments.size() * sizeof(JpegDeviceSegment)),
+              0);
+  }
+}
+
 TEST(JpegDevicePlanTest, SendsWhatTheWindowNeeds) {
   const JpegKind kind = {"S420", 3, 2, 2};
   Image image;
@@ -284,8 +314,8 @@ TEST(JpegDevicePlanTest, LeavesOthersToTheHost) {
     EXPECT_FALSE(Plan(other, &plan));
     DecodeLimits limits;
     limits.max_pixels = 40 * 50 - 1;
-    EXPECT_FALSE(PlanJpegDevice(SpanIn(image.file), SpanIn(image.index), limits,
-                                image.window, &plan));
+    EXPECT_FALSE(PlanJpegDevice(SpanIn(image.file), SpanIn(image.index), {},
+                                limits, image.window, &plan));
   }
   L3DeviceBatch batch;
   Image image = RandomImage(kBaselineKinds[3], 50, &noise);

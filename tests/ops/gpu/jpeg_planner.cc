@@ -27,7 +27,7 @@ extern "C" __attribute__((visibility("default"))) int liquid_plan_jpeg(
           jpeg,
           liquid::ByteSpan(reinterpret_cast<const uint8_t*>(index.data()),
                            index.size()),
-          liquid::DecodeLimits(), file.window, &plan)) {
+          {}, liquid::DecodeLimits(), file.window, &plan)) {
     return 1;
   }
   file.jpeg = &plan;

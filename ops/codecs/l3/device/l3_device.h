@@ -55,9 +55,9 @@ static_assert(sizeof(L3DeviceTask) == 80, "Python knows the size");
 
 // An image of a batch, of which a device makes its tasks.
 struct L3DeviceImage {
-  // Where in the batch's bytes its table of patches has what it says of the
-  // first one that the window meets; raw: where the window's pixels lie, row
-  // after row.
+  // Where in the batch's bytes, modulo 2^64, its table of patches has what it
+  // says of the first one that the window meets; raw: where the window's first
+  // row lies, and each `width` pixels behind it the next one.
   uint64_t table;
   uint32_t first_task;  // of the batch
   uint32_t image;       // in the batch
@@ -67,13 +67,13 @@ struct L3DeviceImage {
   // all. The runs of version 1 are those of R, then of G, then of B.
   uint32_t first_run, run_rows;
   uint32_t side;           // of a patch
-  uint32_t height, width;  // as stored
+  uint32_t height, width;  // as stored; raw: see `table`
   uint32_t window_y, window_x, window_height, window_width;
   uint32_t least, most;  // bytes of a patch; raw: of a pixel
 };
 static_assert(sizeof(L3DeviceImage) == 64, "the op says the layout");
 
-// Where patches lie in the batch's bytes.
+// Where patches lie in the batch's bytes, modulo 2^64.
 struct L3DeviceRun {
   uint64_t begin, size;
 };

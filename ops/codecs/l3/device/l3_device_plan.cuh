@@ -85,7 +85,7 @@ LIQUID_DEVICE inline void L3PlanRaw(const L3DeviceImage& image, uint32_t index,
   const uint32_t y = index / across * kL3RawRows;
   const uint32_t x = index % across * kL3RawColumns;
   const uint32_t left = image.window_width - x, below = image.window_height - y;
-  const uint32_t row_bytes = image.window_width * image.least;
+  const uint32_t row_bytes = image.width * image.least;
   task->begin[0] = image.table + uint64_t{y} * row_bytes + x * image.least;
   task->size[0] = row_bytes;
   task->out_y = y;

@@ -1,6 +1,6 @@
 // A snapshot under a name, for all iterators and ops of one dataset.
-#ifndef LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_RESOURCE_H_
-#define LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_RESOURCE_H_
+#ifndef LIQUID_OPS_DATASET_SNAPSHOT_RESOURCE_H_
+#define LIQUID_OPS_DATASET_SNAPSHOT_RESOURCE_H_
 
 #include <memory>
 #include <string>
@@ -43,4 +43,4 @@ class SnapshotResource : public tensorflow::ResourceBase {
 
 }  // namespace liquid
 
-#endif  // LIQUID_OPS_DATASET_INTERLEAVE_SNAPSHOT_RESOURCE_H_
+#endif  // LIQUID_OPS_DATASET_SNAPSHOT_RESOURCE_H_
