@@ -155,7 +155,7 @@ REGISTER_OP("Liquid>DeleteSnapshot")
     .SetIsStateful()
     .SetShapeFn(NoOutputs)
     .Doc(R"doc(
-Forgets a snapshot; iterators that run keep it until they end.
+Forgets a snapshot, and what it keeps; iterators that run go on, and leave nothing.
 
 snapshot: name of the resource.
 )doc");

@@ -73,11 +73,12 @@ RecordPtr PromisedRecord(const Record& record,
 }
 
 RecordPtr Settled(const RecordPtr& record) {
-  if (record->promise != nullptr) return record->promise->Get();
-  if (record->replicas == nullptr) return record;
-  const RecordPtr sound = record->substitute();
+  const RecordPtr kept =
+      record->promise == nullptr ? record : record->promise->Get();
+  if (kept == nullptr || kept->replicas == nullptr) return kept;
+  const RecordPtr sound = kept->substitute();
   if (sound != nullptr) return sound;
-  return record->status.ok() ? record : nullptr;
+  return kept->status.ok() ? kept : nullptr;
 }
 
 }  // namespace liquid

@@ -345,7 +345,18 @@ void Snapshot::Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
   if (next != nullptr) Remember(epoch + 1, *next);
   if (owner_ != run) return;
   owner_ = nullptr;
-  memory_ = std::move(memory);
+  if (!is_forgotten_) memory_ = std::move(memory);
+}
+
+void Snapshot::Forget() {
+  // They go behind the lock.
+  std::vector<RecordMap> left;
+  std::shared_ptr<Arena> arena;
+  std::unique_lock<std::mutex> lock(mu_);
+  is_forgotten_ = true;
+  left.resize(memory_.size());
+  left.swap(memory_);
+  arena.swap(arena_);
 }
 
 std::string Snapshot::StatsJson(bool with_batches) const {

@@ -128,6 +128,11 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   void Release(const EpochRun* run, int64_t epoch, const HeldSets* next,
                std::vector<RecordMap> memory);
 
+  // Drops what is kept, and keeps nothing from now on: nobody will begin an
+  // epoch, though who made datasets of it, such as graphs, may have it for
+  // ever.
+  void Forget();
+
   // See StatsBoard.
   void SetReading(uint32_t format, const std::string& method) {
     stats_.SetReading(format, method);
@@ -155,6 +160,7 @@ class Snapshot : public std::enable_shared_from_this<Snapshot> {
   int64_t next_epoch_ = 0;
   Place sought_;
   const EpochRun* owner_ = nullptr;
+  bool is_forgotten_ = false;
   // What the epochs before the last two that were planned have kept.
   std::map<int64_t, HeldSets> chain_;
   std::vector<RecordMap> memory_;

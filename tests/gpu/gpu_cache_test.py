@@ -148,9 +148,8 @@ class GpuCacheTest(parameterized.TestCase):
       transforms=steps,
       cache=liquid_tf.Cache("100%", gpu=_ALL),
     )
-    for _ in range(2):
-      self.assertLen(list(found.epoch()), 8)
-    for epoch in range(2, 4):
+    self.assertLen(list(found.epoch()), 8)
+    for epoch in range(1, 4):
       before = _count("pieces", "piece_bytes", "decoded")
       self.assertLen(list(found.epoch()), 8)
       pieces, size, decoded = _count("pieces", "piece_bytes", "decoded") - before
@@ -272,6 +271,10 @@ class GpuCacheTest(parameterized.TestCase):
         decode="gpu",
         features=["image", "bytes"],
       )
+    view = liquid_tf.open(path).split("train")
+    weighted = view.weighted({0: 2, 1: 1, 2: 1, 3: 1})
+    with self.assertRaisesRegex(ValueError, r'gpu \("1MB"\) must be 0 with weights'):
+      liquid_tf.loader(weighted, transforms=_RECIPE, cache=cache, decode="gpu")
     with self.assertRaisesRegex(ValueError, r'form \("pixels"\) must be "encoded" wi'):
       liquid_tf.Cache("50%", form="pixels", gpu="1MB")
     with self.assertRaisesRegex(

@@ -92,6 +92,10 @@ class DeleteSnapshotOp : public tensorflow::OpKernel {
   void Compute(OpKernelContext* ctx) override {
     std::string name;
     OP_REQUIRES_OK(ctx, Scalar(ctx, "snapshot", &name));
+    std::shared_ptr<Snapshot> snapshot;
+    const absl::Status found =
+        SnapshotResource::Find(ctx, name, false, &snapshot);
+    if (found.ok()) snapshot->Forget();
     const absl::Status deleted =
         ctx->resource_manager()->Delete<SnapshotResource>(
             ctx->resource_manager()->default_container(), name);

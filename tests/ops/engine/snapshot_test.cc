@@ -256,6 +256,26 @@ TEST(SnapshotTest, MemoryIsLentAsThePlanHoldsIt) {
   EXPECT_THAT(Counts(Take(snapshot.get(), 1).memory), ElementsAre(0, 0));
 }
 
+TEST(SnapshotTest, AForgottenOneKeepsNothing) {
+  const auto snapshot = Make(TwoFormats());
+  const auto spec = TwoFormats();
+  const HeldSets held = HeldAt(spec, 1);
+  for (const bool is_late : {false, true}) {
+    Snapshot::Lease lease = Take(snapshot.get(), 0);
+    std::vector<RecordMap> memory = Everything();
+    const std::weak_ptr<const Record> record = memory[0].begin()->second;
+    const auto arena = std::make_shared<Arena>(0, 1024, nullptr);
+    snapshot->SetArena(arena);
+    if (is_late) snapshot->Forget();
+    snapshot->Release(lease.run.get(), 0, &held, std::move(memory));
+    EXPECT_EQ(record.expired(), is_late);
+    snapshot->Forget();
+    EXPECT_TRUE(record.expired());
+    EXPECT_EQ(snapshot->arena(), nullptr);
+    EXPECT_EQ(arena.use_count(), 1);
+  }
+}
+
 TEST(SnapshotTest, InTheMiddleOfAnEpochMemoryIsDropped) {
   const auto snapshot = Make(TwoFormats());
   for (const uint64_t step : {0, 1}) {
