@@ -169,6 +169,20 @@ class GpuCacheTest(parameterized.TestCase):
     self.assertLess(summary["cached"]["bytes"], 40 * 4096)
     found.close()
 
+  @parameterized.parameters(*_WAYS)
+  def test_more_is_kept_than_memory_has_room_for(self, _, way):
+    path = self._make("l3", 64, sides=(256, 256))
+    options = {"batch_size": 8, "memory": "12MB", "transforms": _RECIPE}
+    with liquid_tf.loader(path, cache="100%", **options) as on_cpu:
+      found = way(path, cache=liquid_tf.Cache("100%", gpu=_ALL), **options)
+      for _ in range(3):
+        self.assert_equal(found.epoch(), on_cpu)
+      few, all_of = (one.summary() for one in (on_cpu.stats, found.stats()))
+      self.assertLess(few["memory_hits"], 256)
+      self.assertEqual(all_of["gpu_hits"], 2 * 256)
+      self.assertLess(all_of["disk_bytes"], few["disk_bytes"])
+      found.close()
+
   def test_batches_take_as_many(self):
     path = self._make("l3", 50, sides=(64, 64))
     found = _Loader(path, batch_size=20, cache=liquid_tf.Cache("100%", gpu="1MB"))
