@@ -28,8 +28,9 @@ struct Way {
   const char* name;
   const char* format;  // one of kBenchFormats
   Status (*run)(const Ways&, const Way&, BenchTimes*, Row*);
-  bool all_fill;  // all processors copy bytes, not one of them
-  size_t lanes;   // that take turns
+  bool all_fill;    // all processors copy bytes, not one of them
+  bool registered;  // the GPU reads the bytes where they lie
+  size_t lanes;     // that take turns
 };
 
 // Pixels as they are, which need no decoding.
@@ -72,7 +73,8 @@ Status ByLane(const Ways& ways, const Way& way, BenchTimes* times, Row* row) {
   std::unique_ptr<BenchLanes> lanes;
   LIQUID_RETURN_IF_ERROR(BenchLanes::Make(
       ways.device, ways.context.batch, way.format, ways.context.options.batch,
-      way.lanes, way.all_fill ? &ways.all : &ways.alone, &lanes));
+      DeviceSteps(), way.registered, way.lanes,
+      way.all_fill ? &ways.all : &ways.alone, &lanes));
   constexpr size_t kTurns = 4;
   const size_t batches = way.lanes == 1 ? 1 : kTurns * way.lanes;
   LIQUID_RETURN_IF_ERROR(ways.device.OnClock(
@@ -98,17 +100,22 @@ Status ByLane(const Ways& ways, const Way& way, BenchTimes* times, Row* row) {
 
 // The first one is what the others are compared with.
 constexpr Way kWays[] = {
-    {"raw pixels from pinned memory", "raw", Pinned, false, 0},
-    {"raw pixels from pageable memory", "raw", Pageable, false, 0},
-    {"lane, one thread fills", "l3 v2", ByLane, false, 1},
-    {"lane, all threads fill", "l3 v2", ByLane, true, 1},
-    {"two lanes, all threads fill", "l3 v2", ByLane, true, 2},
-    {"lane, one thread fills", "l3-compact", ByLane, false, 1},
-    {"lane, all threads fill", "l3-compact", ByLane, true, 1},
-    {"two lanes, all threads fill", "l3-compact", ByLane, true, 2},
-    {"lane, all threads fill", "l3 v1", ByLane, true, 1},
-    {"lane, all threads fill", "raw", ByLane, true, 1},
-    {"two lanes, all threads fill", "raw", ByLane, true, 2},
+    {"raw pixels from pinned memory", "raw", Pinned, false, false, 0},
+    {"raw pixels from pageable memory", "raw", Pageable, false, false, 0},
+    {"lane, one thread fills", "l3 v2", ByLane, false, false, 1},
+    {"lane, all threads fill", "l3 v2", ByLane, true, false, 1},
+    {"two lanes, all threads fill", "l3 v2", ByLane, true, false, 2},
+    {"lane, registered files", "l3 v2", ByLane, true, true, 1},
+    {"two lanes, registered files", "l3 v2", ByLane, true, true, 2},
+    {"lane, one thread fills", "l3-compact", ByLane, false, false, 1},
+    {"lane, all threads fill", "l3-compact", ByLane, true, false, 1},
+    {"two lanes, all threads fill", "l3-compact", ByLane, true, false, 2},
+    {"two lanes, registered files", "l3-compact", ByLane, true, true, 2},
+    {"lane, all threads fill", "l3 v1", ByLane, true, false, 1},
+    {"lane, all threads fill", "raw", ByLane, true, false, 1},
+    {"two lanes, all threads fill", "raw", ByLane, true, false, 2},
+    {"two lanes, registered files", "raw", ByLane, true, true, 2},
+    {"two lanes, registered files", "jpeg", ByLane, true, true, 2},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Measures a GPU: what bounds the decoding of L3, every kernel, every way of a
-// batch, and the delay of a step.
+// Measures a GPU: what bounds decoding, every kernel, every way of a batch,
+// recipes, and the delay of a step.
 //
 //   liquid_gpu_bench --output=gpu.json [--images=FOLDER] [--help]
 //
@@ -37,16 +37,21 @@ constexpr char kHelp[] =
                        cache; by default the folder of the output
   --size=WxH           of the kernels' images, in pixels (1920x1080)
   --batch-size=WxH     of a batch's images (1280x720)
+  --recipe-size=WxH    of the images of recipes (500x375)
   --batch=N            images of a batch (64)
   --megabytes=N        of pixels that a kernel decodes (300)
   --repeats=N          of each measurement, at most (20)
   --warm-up=SECONDS    before each (0.2)
   --steps=NAME,NAME    these alone: device, copies, registering, disk, kernels,
-                       batches, delay
+                       batches, recipes, jpeg, delay
   --limits=FACTOR      of the steps' time limits, which sum up to ten minutes (1)
 
 Exit code 1: a step failed, ran out of time, or lacks something of the machine.
 )";
+
+struct Images {
+  Photographs of_kernels, of_batches, of_recipes;
+};
 
 // What became of a step.
 struct Outcome {
@@ -128,12 +133,12 @@ void Tell(int pipe, char kind, std::string text) {
 
 // In the step's own process.
 [[noreturn]] void RunStep(const BenchStep& step, const BenchOptions& options,
-                          const Photographs& images, const Photographs& batch,
-                          int pipe) {
+                          const Images& images, int pipe) {
   const BenchContext context = {
       options,
-      images,
-      batch,
+      images.of_kernels,
+      images.of_batches,
+      images.of_recipes,
       [pipe](size_t count) { Tell(pipe, kExpected, std::to_string(count)); },
       [pipe](const Row& row) { Tell(pipe, kFinding, row.Json()); },
       [pipe](const std::string& what, const std::string& why) {
@@ -176,8 +181,7 @@ bool HasEnded(pid_t child, int* status) {
 }
 
 // Runs one and notes what it finds, until it ends or its time is over.
-bool Watch(size_t number, const BenchOptions& options,
-           const Photographs& images, const Photographs& batch,
+bool Watch(size_t number, const BenchOptions& options, const Images& images,
            Report* report) {
   const BenchStep& step = kBenchSteps[number];
   Outcome* const outcome = &report->outcomes[number];
@@ -193,7 +197,7 @@ bool Watch(size_t number, const BenchOptions& options,
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    RunStep(step, options, images, batch, ends[1]);
+    RunStep(step, options, images, ends[1]);
   }
   close(ends[1]);
   const double end = begin + step.limit_seconds * options.limit_scale;
@@ -307,6 +311,8 @@ bool Parse(int count, char** arguments, BenchOptions* options) {
       is_right = AreSteps(options->steps);
     } else if (Flag(argument, "--batch-size", &value)) {
       is_right = Size(value, &options->batch_width, &options->batch_height);
+    } else if (Flag(argument, "--recipe-size", &value)) {
+      is_right = Size(value, &options->recipe_width, &options->recipe_height);
     } else if (Flag(argument, "--batch", &value)) {
       is_right = Whole(value, 1, 4096, &options->batch);
     } else if (Flag(argument, "--megabytes", &value)) {
@@ -355,15 +361,22 @@ int Main(int count, char** arguments) {
   Report report(options.output, settings);
   if (!report.Save()) return 2;
 
-  Photographs images, batch;
+  Images images;
   const double begin = MonotonicSeconds();
   // Ends this process; no step is reached then.
   alarm(static_cast<unsigned>(kPhotographSeconds * options.limit_scale) + 1);
-  Status status =
-      MakePhotographs(options.images, options.width, options.height, &images);
-  if (status.ok()) {
-    status = MakePhotographs(options.images, options.batch_width,
-                             options.batch_height, &batch);
+  const struct {
+    uint32_t width, height;
+    Photographs* photographs;
+  } sets[] = {
+      {options.width, options.height, &images.of_kernels},
+      {options.batch_width, options.batch_height, &images.of_batches},
+      {options.recipe_width, options.recipe_height, &images.of_recipes}};
+  Status status;
+  for (const auto& set : sets) {
+    if (!status.ok()) break;
+    status =
+        MakePhotographs(options.images, set.width, set.height, set.photographs);
   }
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message().c_str());
@@ -375,14 +388,16 @@ int Main(int count, char** arguments) {
   report.photographs.Add("limit_seconds", kPhotographSeconds)
       .Add("seconds", MonotonicSeconds() - begin);
   for (const char* format : kBenchFormats) {
+    const Photographs& of_kernels = images.of_kernels;
     size_t stored = 0;
-    for (const Photograph& image : images.images) {
+    for (const Photograph& image : of_kernels.images) {
       stored += image.File(format).size();
     }
-    report.photographs.Add((std::string(format) + " share of pixels").c_str(),
-                           static_cast<double>(stored) /
-                               static_cast<double>(images.info.PixelBytes() *
-                                                   images.images.size()));
+    report.photographs.Add(
+        (std::string(format) + " share of pixels").c_str(),
+        static_cast<double>(stored) /
+            static_cast<double>(of_kernels.info.PixelBytes() *
+                                of_kernels.images.size()));
   }
   bool is_well = true;
   for (size_t i = 0; i < report.outcomes.size(); ++i) {
@@ -392,7 +407,7 @@ int Main(int count, char** arguments) {
       report.outcomes[i].why = "--steps does not name it";
       continue;
     }
-    is_well = Watch(i, options, images, batch, &report) && is_well;
+    is_well = Watch(i, options, images, &report) && is_well;
   }
   return report.Save() && is_well ? 0 : 1;
 }

@@ -46,8 +46,9 @@ size_t BenchOutBytes(BenchOut out) {
   return out == BenchOut::kU8 ? 1 : out == BenchOut::kF32 ? 4 : 2;
 }
 
-L3DeviceOutput BenchOutput(const ImageInfo& info, bool planar) {
+L3DeviceOutput BenchOutput(const ImageInfo& info, bool planar, bool verified) {
   L3DeviceOutput output = {};
+  output.verified = verified ? 1 : 0;
   output.height = info.height;
   output.width = info.width;
   output.channels = info.channels;
@@ -60,9 +61,11 @@ std::vector<L3DeviceFile> BenchFiles(const Photographs& photographs,
                                      const std::string& format, size_t count) {
   std::vector<L3DeviceFile> files(count);
   for (size_t i = 0; i < count; ++i) {
-    const std::string& file =
-        photographs.images[i % photographs.images.size()].File(format);
+    const Photograph& image = photographs.images[i % photographs.images.size()];
+    const std::string& file = image.File(format);
     files[i].bytes = ByteSpan(file.data(), file.size());
+    if (&file != &image.jpeg.file) continue;
+    files[i].index = ByteSpan(image.jpeg.index.data(), image.jpeg.index.size());
   }
   return files;
 }
@@ -93,7 +96,7 @@ Status BenchBatch::Make(const BenchDevice& device,
                         const Photographs& photographs,
                         const std::string& format, size_t count,
                         const std::string& types, BenchOut out, bool planar,
-                        std::unique_ptr<BenchBatch>* batch) {
+                        bool verified, std::unique_ptr<BenchBatch>* batch) {
   std::unique_ptr<BenchBatch> made(
       new BenchBatch(device, photographs, out, planar));
   made->files_ = BenchFiles(photographs, format, count);
@@ -108,7 +111,7 @@ Status BenchBatch::Make(const BenchDevice& device,
   }
   made->pixel_bytes_ =
       photographs.info.PixelBytes() * count * BenchOutBytes(out);
-  const L3DeviceOutput output = BenchOutput(photographs.info, planar);
+  const L3DeviceOutput output = BenchOutput(photographs.info, planar, verified);
   const size_t images_size = plan.images.size() * sizeof(L3DeviceImage);
   const size_t runs_size = plan.runs.size() * sizeof(L3DeviceRun);
   CuAddress images = 0, runs = 0;

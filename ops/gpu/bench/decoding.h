@@ -18,8 +18,9 @@ namespace liquid {
 enum class BenchOut { kU8, kF32, kBF16 };
 size_t BenchOutBytes(BenchOut out);
 
-// The tensor that takes `count` images, with mean 0 and deviation 1.
-L3DeviceOutput BenchOutput(const ImageInfo& info, bool planar);
+// The tensor that takes images, with mean 0 and deviation 1. `verified`:
+// patches are not compared with their checksums, as those of records are not.
+L3DeviceOutput BenchOutput(const ImageInfo& info, bool planar, bool verified);
 
 // `count` files of that format, the photographs one after the other, again and
 // again.
@@ -40,7 +41,7 @@ class BenchBatch {
   static Status Make(const BenchDevice& device, const Photographs& photographs,
                      const std::string& format, size_t count,
                      const std::string& types, BenchOut out, bool planar,
-                     std::unique_ptr<BenchBatch>* batch);
+                     bool verified, std::unique_ptr<BenchBatch>* batch);
   ~BenchBatch();
   BenchBatch(const BenchBatch&) = delete;
   BenchBatch& operator=(const BenchBatch&) = delete;

@@ -238,13 +238,13 @@ Status BenchDelayStep(const BenchContext& context) {
   BenchThreads threads(std::max(1u, std::thread::hardware_concurrency()));
   for (const char* const format : kDecoded) {
     std::unique_ptr<BenchLanes> lanes;
-    LIQUID_RETURN_IF_ERROR(BenchLanes::Make(*device, context.batch, format,
-                                            context.options.batch, 1, &threads,
-                                            &lanes));
+    LIQUID_RETURN_IF_ERROR(BenchLanes::Make(
+        *device, context.batch, format, context.options.batch, DeviceSteps(),
+        /*registered=*/true, 1, &threads, &lanes));
     std::unique_ptr<BenchBatch> batch;
-    LIQUID_RETURN_IF_ERROR(BenchBatch::Make(*device, context.batch, format,
-                                            context.options.batch, "u8_u8",
-                                            BenchOut::kU8, false, &batch));
+    LIQUID_RETURN_IF_ERROR(
+        BenchBatch::Make(*device, context.batch, format, context.options.batch,
+                         "u8_u8", BenchOut::kU8, false, true, &batch));
     const size_t bytes = lanes->stored_bytes();
     uint8_t* pinned = nullptr;
     LIQUID_RETURN_IF_ERROR(device->AllocatePinned(bytes, &pinned));

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "ops/codecs/codec.h"
+#include "ops/codecs/jpeg/jpeg_index.h"
 #include "ops/codecs/l3/host/l3_codec.h"
 #include "ops/core/clock.h"
 #include "ops/core/regular_file.h"
@@ -19,7 +20,8 @@ namespace liquid {
 namespace {
 
 constexpr size_t kMost = 8;
-constexpr int kCodings = sizeof(kBenchFormats) / sizeof(kBenchFormats[0]);
+constexpr size_t kCodings = kBenchLossless + 1;
+constexpr uint32_t kSpacing = 16;  // of entry points, as `convert` has it
 
 struct Pixels {
   uint32_t height = 0, width = 0;
@@ -85,22 +87,29 @@ Status ReadFile(const std::string& path, std::string* bytes) {
                    : Unavailable(path + ": " + std::strerror(errno));
 }
 
+// Of an image file, RGB of 8 bits.
+Status DecodeFile(const std::string& bytes, Format* format, ImageInfo* info,
+                  std::vector<uint8_t>* pixels) {
+  const ByteSpan span(bytes.data(), bytes.size());
+  LIQUID_RETURN_IF_ERROR(SniffFormat(span, format));
+  LIQUID_RETURN_IF_ERROR(Peek(*format, span, {}, info));
+  if (info->channels != 3 || info->bits != 8) {
+    return InvalidArgument("it is no RGB image of 8 bits");
+  }
+  pixels->resize(info->PixelBytes());
+  return Decode(*format, span, {}, *info, {0, 0, info->height, info->width},
+                pixels->data(), info->RowBytes());
+}
+
 Status ReadImage(const std::string& path, Pixels* pixels) {
   std::string bytes;
   LIQUID_RETURN_IF_ERROR(ReadFile(path, &bytes));
-  const ByteSpan span(bytes.data(), bytes.size());
   Format format;
-  LIQUID_RETURN_IF_ERROR(SniffFormat(span, &format));
   ImageInfo info;
-  LIQUID_RETURN_IF_ERROR(Peek(format, span, {}, &info));
-  if (info.channels != 3 || info.bits != 8) {
-    return InvalidArgument("it is no RGB image of 8 bits");
-  }
+  LIQUID_RETURN_IF_ERROR(DecodeFile(bytes, &format, &info, &pixels->rgb));
   pixels->height = info.height;
   pixels->width = info.width;
-  pixels->rgb.resize(info.PixelBytes());
-  return Decode(format, span, {}, info, {0, 0, info.height, info.width},
-                pixels->rgb.data(), info.RowBytes());
+  return OkStatus();
 }
 
 // Where in a line of `size` pixels place `at` is, which may lie behind it.
@@ -109,20 +118,26 @@ uint32_t Mirrored(uint32_t at, uint32_t size) {
   return place < size ? place : 2 * size - 1 - place;
 }
 
-Status ReadFolder(const std::string& folder, std::vector<Pixels>* images) {
+// By their names.
+Status ListFolder(const std::string& folder, std::vector<std::string>* paths) {
   DIR* const directory = opendir(folder.c_str());
   if (directory == nullptr) {
     return NotFound("--images=" + folder + ": " + std::strerror(errno));
   }
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(directory))
-    names.push_back(entry->d_name);
+  while (const dirent* entry = readdir(directory)) {
+    paths->push_back(folder + "/" + entry->d_name);
+  }
   closedir(directory);
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) {
+  std::sort(paths->begin(), paths->end());
+  return OkStatus();
+}
+
+Status ReadFolder(const std::string& folder, std::vector<Pixels>* images) {
+  std::vector<std::string> paths;
+  LIQUID_RETURN_IF_ERROR(ListFolder(folder, &paths));
+  for (const std::string& path : paths) {
     Pixels pixels;
-    if (images->size() < kMost &&
-        ReadImage(folder + "/" + name, &pixels).ok()) {
+    if (images->size() < kMost && ReadImage(path, &pixels).ok()) {
       images->push_back(std::move(pixels));
     }
   }
@@ -132,8 +147,22 @@ Status ReadFolder(const std::string& folder, std::vector<Pixels>* images) {
       ": it holds no RGB image of 8 bits of a format that is known");
 }
 
-Status EncodeAs(int format, const ImageInfo& info, const uint8_t* pixels,
-                std::string* file) {
+Status AddIndex(IndexedJpeg* jpeg) {
+  return AppendJpegIndex(ByteSpan(jpeg->file.data(), jpeg->file.size()), {},
+                         kSpacing, &jpeg->index);
+}
+
+Status EncodeAs(size_t format, const ImageInfo& info, Photograph* image) {
+  const uint8_t* const pixels = image->pixels.data();
+  if (format == kBenchLossless) {
+    IndexedJpeg* const jpeg = &image->jpeg;
+    LIQUID_RETURN_IF_ERROR(
+        Encode(Format::kJpeg, {}, info, pixels, &jpeg->file));
+    LIQUID_RETURN_IF_ERROR(AddIndex(jpeg));
+    Format found;
+    return DecodeFile(jpeg->file, &found, &jpeg->info, &jpeg->pixels);
+  }
+  std::string* const file = &image->files[format];
   if (format == 0) {
     L3Options options;
     options.version = L3Version::kV1;
@@ -147,9 +176,32 @@ Status EncodeAs(int format, const ImageInfo& info, const uint8_t* pixels,
 }  // namespace
 
 const std::string& Photograph::File(const std::string& format) const {
-  int i = 0;
-  while (i + 1 < kCodings && format != kBenchFormats[i]) ++i;
-  return files[i];
+  for (size_t i = 0; i < kBenchLossless; ++i) {
+    if (format == kBenchFormats[i]) return files[i];
+  }
+  return jpeg.file;
+}
+
+const std::vector<uint8_t>& Photograph::Pixels(
+    const std::string& format) const {
+  return format == kBenchFormats[kBenchLossless] ? jpeg.pixels : pixels;
+}
+
+Status ReadJpegs(const std::string& folder, std::vector<IndexedJpeg>* jpegs) {
+  std::vector<std::string> paths;
+  LIQUID_RETURN_IF_ERROR(ListFolder(folder, &paths));
+  for (const std::string& path : paths) {
+    if (jpegs->size() == kMost) break;
+    IndexedJpeg jpeg;
+    Format format;
+    if (ReadFile(path, &jpeg.file).ok() &&
+        DecodeFile(jpeg.file, &format, &jpeg.info, &jpeg.pixels).ok() &&
+        format == Format::kJpeg && AddIndex(&jpeg).ok() &&
+        !jpeg.index.empty()) {
+      jpegs->push_back(std::move(jpeg));
+    }
+  }
+  return OkStatus();
 }
 
 Status MakePhotographs(const std::string& folder, uint32_t width,
@@ -191,10 +243,8 @@ Status MakePhotographs(const std::string& folder, uint32_t width,
   });
   const double begin = MonotonicSeconds();
   in_parallel(ended.size(), [&](size_t at) {
-    Photograph& image = images[at / kCodings];
-    const int format = static_cast<int>(at % kCodings);
-    ended[at] = EncodeAs(format, photographs->info, image.pixels.data(),
-                         &image.files[format]);
+    ended[at] =
+        EncodeAs(at % kCodings, photographs->info, &images[at / kCodings]);
   });
   photographs->encode_seconds = MonotonicSeconds() - begin;
   for (const Status& status : ended) LIQUID_RETURN_IF_ERROR(status);

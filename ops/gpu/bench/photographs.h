@@ -11,15 +11,28 @@
 
 namespace liquid {
 
-// As rows of the tables name them.
-constexpr const char* kBenchFormats[] = {"l3 v1", "l3 v2", "l3-compact", "raw"};
+// As rows of the tables name them. All but the last hold the pixels as they
+// are.
+constexpr const char* kBenchFormats[] = {"l3 v1", "l3 v2", "l3-compact", "raw",
+                                         "jpeg"};
+constexpr size_t kBenchLossless =
+    sizeof(kBenchFormats) / sizeof(kBenchFormats[0]) - 1;
+
+// A JPEG file, with the entry points that `convert` stores beside it.
+struct IndexedJpeg {
+  ImageInfo info;
+  std::string file, index;
+  std::vector<uint8_t> pixels;  // that the processors decode
+};
 
 struct Photograph {
   std::vector<uint8_t> pixels;  // RGB of 8 bits
-  std::string files[sizeof(kBenchFormats) / sizeof(kBenchFormats[0])];
+  std::string files[kBenchLossless];
+  IndexedJpeg jpeg;
 
-  // Of one of kBenchFormats.
+  // Of one of kBenchFormats: its file, and what decoding has to give.
   const std::string& File(const std::string& format) const;
+  const std::vector<uint8_t>& Pixels(const std::string& format) const;
 };
 
 struct Photographs {
@@ -35,6 +48,11 @@ struct Photographs {
 // image; those of decoding and encoding.
 Status MakePhotographs(const std::string& folder, uint32_t width,
                        uint32_t height, Photographs* photographs);
+
+// At most eight of the folder's JPEG files as they are, with entry points; only
+// RGB files that can have them. Errors: NotFound for a folder that cannot be
+// read.
+Status ReadJpegs(const std::string& folder, std::vector<IndexedJpeg>* jpegs);
 
 }  // namespace liquid
 

@@ -17,8 +17,9 @@ struct BenchOptions {
   std::string output;   // file that takes the JSON
   std::string images;   // folder of photographs; empty: made up
   std::string scratch;  // folder of the file that is read past the page cache
-  uint32_t width = 1920, height = 1080;             // of the kernels' images
-  uint32_t batch_width = 1280, batch_height = 720;  // of a batch's images
+  uint32_t width = 1920, height = 1080;              // of the kernels' images
+  uint32_t batch_width = 1280, batch_height = 720;   // of a batch's images
+  uint32_t recipe_width = 500, recipe_height = 375;  // of those of recipes
   uint32_t batch = 64;
   double megabytes = 300;        // of pixels; more than a GPU's caches hold
   uint32_t repeats = 20;         // of each measurement, at most
@@ -33,11 +34,13 @@ struct BenchOptions {
   }
 };
 
-// What a step is given. `images` are for the kernels, `batch` for batches.
+// What a step is given. `images` are for the kernels, `batch` for batches,
+// `recipes` for recipes.
 struct BenchContext {
   const BenchOptions& options;
   const Photographs& images;
   const Photographs& batch;
+  const Photographs& recipes;
   // How many findings there are to be, with what is skipped.
   std::function<void(size_t)> expects;
   // A finding: written to the file before the next one begins.
@@ -58,6 +61,8 @@ Status BenchRegisteringStep(const BenchContext& context);
 Status BenchDiskStep(const BenchContext& context);
 Status BenchKernelsStep(const BenchContext& context);
 Status BenchBatchesStep(const BenchContext& context);
+Status BenchRecipesStep(const BenchContext& context);
+Status BenchJpegStep(const BenchContext& context);
 Status BenchDelayStep(const BenchContext& context);
 
 // In their order. All limits together, and the photographs', are under ten
@@ -65,12 +70,14 @@ Status BenchDelayStep(const BenchContext& context);
 constexpr double kPhotographSeconds = 60;
 constexpr BenchStep kBenchSteps[] = {
     {"device", 15, BenchDeviceStep},
-    {"copies", 40, BenchCopiesStep},
-    {"registering", 40, BenchRegisteringStep},
-    {"disk", 40, BenchDiskStep},
-    {"kernels", 180, BenchKernelsStep},
-    {"batches", 110, BenchBatchesStep},
-    {"delay", 90, BenchDelayStep},
+    {"copies", 30, BenchCopiesStep},
+    {"registering", 30, BenchRegisteringStep},
+    {"disk", 30, BenchDiskStep},
+    {"kernels", 130, BenchKernelsStep},
+    {"batches", 80, BenchBatchesStep},
+    {"recipes", 70, BenchRecipesStep},
+    {"jpeg", 50, BenchJpegStep},
+    {"delay", 70, BenchDelayStep},
 };
 
 }  // namespace liquid
