@@ -144,12 +144,25 @@ int Setting(const std::string& name) {
   return given != nullptr;
 }();
 
-// The kernel of the command that measures (ops/gpu/bench/step_kernel.h).
+// Kernels of the command that measures: ops/gpu/bench/step_kernel.h.
 void RunStepKernel(float* data, uint32_t count, uint32_t rounds) {
   for (uint32_t i = 0; i < count; ++i) {
     for (uint32_t round = 0; round < rounds; ++round) {
       data[i] = data[i] * 0.5f + 1;
     }
+  }
+}
+
+// And gather_kernel.h. The device reads no other memory of the host.
+struct GatherPiece {
+  uint64_t from, to, size, unused;
+};
+bool IsPinned(const void* memory, size_t size);
+void RunGatherKernel(const GatherPiece* pieces, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    const auto* const from = reinterpret_cast<const void*>(pieces[i].from);
+    if (!IsPinned(from, pieces[i].size)) continue;
+    std::memcpy(reinterpret_cast<void*>(pieces[i].to), from, pieces[i].size);
   }
 }
 
@@ -630,6 +643,13 @@ FAKE_API int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
     if (uint64_t{grid_x} * block_x < numbers) return kInvalidValue;
     Of(stream)->Add([=, data = address(0)] {
       RunStepKernel(static_cast<float*>(data), numbers, rounds);
+    });
+    return kSuccess;
+  }
+  if (name == "liquid_bench_gather") {
+    const uint32_t pieces = *static_cast<uint32_t*>(arguments[1]);
+    Of(stream)->Add([=, table = address(0)] {
+      RunGatherKernel(static_cast<GatherPiece*>(table), pieces);
     });
     return kSuccess;
   }

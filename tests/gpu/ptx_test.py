@@ -818,15 +818,20 @@ $L__BB0_3:
       _run(f"	{line};")
 
 
-class StepTest(tf.test.TestCase, parameterized.TestCase):
-  """The kernel in the place of a step, of the command that measures a GPU."""
+def _bench_kernel(name: str) -> ptx.Machine:
+  """A device with a kernel of the command that measures a GPU."""
+  root = pathlib.Path(os.path.abspath(__file__)).parents[2]
+  source = root / f"ops/gpu/bench/{name}_kernel.h"
+  (text,) = re.findall(r'R"\((.*?)\)"', source.read_text(), re.DOTALL)
+  return ptx.Machine(ptx.Program(text))
+
+
+class BenchKernelsTest(tf.test.TestCase, parameterized.TestCase):
+  """Kernels of the command that measures a GPU: a step, and what gathers."""
 
   @parameterized.parameters(0, 1, 3)
   def test_halves_and_adds_one(self, rounds):
-    root = pathlib.Path(os.path.abspath(__file__)).parents[2]
-    source = root / "ops/gpu/bench/step_kernel.h"
-    (text,) = re.findall(r'R"\((.*?)\)"', source.read_text(), re.DOTALL)
-    machine = ptx.Machine(ptx.Program(text))
+    machine = _bench_kernel("step")
     numbers = np.array([*range(40), 2], np.float32)
     at = machine.memory.add(numbers, writable=True)
     machine.run("liquid_bench_step", 2, 32, [at, 41, rounds], 0)
@@ -834,6 +839,23 @@ class StepTest(tf.test.TestCase, parameterized.TestCase):
     for _ in range(rounds):
       numbers = numbers / 2 + 1
     self.assertAllEqual(written, numbers)
+
+  @parameterized.parameters(1, 2, 7)
+  def test_gathers_pieces(self, blocks):
+    machine = _bench_kernel("gather")
+    random = np.random.default_rng(1)
+    pieces = [
+      random.integers(0, 256, 16 * size, np.uint8) for size in (1, 70, 33, 64, 2)
+    ]
+    expected = np.concatenate(pieces)
+    to = machine.memory.add(np.zeros_like(expected), writable=True)
+    table = []
+    for piece in pieces:
+      begin = to + sum(size for _, _, size, _ in table)
+      table.append((machine.memory.add(piece), begin, piece.nbytes, 0))
+    at = machine.memory.add(np.array(table, np.uint64))
+    machine.run("liquid_bench_gather", blocks, 32, [at, len(pieces)], 0)
+    self.assertAllEqual(machine.memory.bytes[to : to + expected.nbytes], expected)
 
 
 def _words(file: bytes) -> np.ndarray:

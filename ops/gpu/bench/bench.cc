@@ -42,8 +42,8 @@ constexpr char kHelp[] =
   --megabytes=N        of pixels that a kernel decodes (300)
   --repeats=N          of each measurement, at most (20)
   --warm-up=SECONDS    before each (0.2)
-  --steps=NAME,NAME    these alone: device, copies, registering, disk, kernels,
-                       batches, recipes, jpeg, delay
+  --steps=NAME,NAME    these alone: device, copies, pieces, registering, disk,
+                       kernels, batches, recipes, jpeg, delay
   --limits=FACTOR      of the steps' time limits, which sum up to ten minutes (1)
 
 Exit code 1: a step failed, ran out of time, or lacks something of the machine.

@@ -57,22 +57,6 @@ class Mapped {
   const size_t size_;
 };
 
-// Bytes that tell their places, so that a copy of others shows.
-void FillWithPlaces(uint8_t* data, size_t size) {
-  for (size_t i = 0; i < size; ++i) {
-    data[i] = static_cast<uint8_t>(i ^ i >> 8 ^ i >> 16);
-  }
-}
-
-Status CheckPlaces(const BenchDevice& device, CuAddress memory, size_t size,
-                   const char* what) {
-  std::vector<uint8_t> expected(size), got(size);
-  FillWithPlaces(expected.data(), size);
-  LIQUID_RETURN_IF_ERROR(device.CopyOut(got.data(), memory, size));
-  if (got == expected) return OkStatus();
-  return DataLoss(std::string(what) + " came out with other bytes");
-}
-
 // By libnvidia-ml, which belongs to the driver.
 struct Clocks {
   int (*init)() = nullptr;
@@ -189,7 +173,7 @@ Status BenchCopiesStep(const BenchContext& context) {
   uint8_t* pinned = nullptr;
   LIQUID_RETURN_IF_ERROR(device->AllocatePinned(size, &pinned));
   for (uint8_t* data : {pageable.data(), registered.data(), pinned}) {
-    FillWithPlaces(data, size);
+    FillWithPlaces(0, size, data);
   }
   LIQUID_RETURN_IF_ERROR(device->CopyIn(from, pinned, size));
 
@@ -270,7 +254,7 @@ Status BenchRegisteringStep(const BenchContext& context) {
                                               kCuHostMemoryPortable);
         const double middle = MonotonicSeconds();
         if (result != kCuSuccess) break;
-        FillWithPlaces(memory.data(), size);
+        FillWithPlaces(0, size, memory.data());
         LIQUID_RETURN_IF_ERROR(device->CopyIn(there, memory.data(), size));
         LIQUID_RETURN_IF_ERROR(CheckPlaces(*device, there, size, what));
         const double before = MonotonicSeconds();
@@ -338,7 +322,7 @@ Status BenchDiskStep(const BenchContext& context) {
   const int reader = open(name.data(), O_RDONLY | O_DIRECT | O_CLOEXEC);
   const int reader_error = errno;
   unlink(name.data());  // now it ends with this process
-  FillWithPlaces(memory.data(), size);
+  FillWithPlaces(0, size, memory.data());
   size_t written = 0;
   while (written < size) {
     const ssize_t more = write(writer, memory.data() + written, size - written);

@@ -27,6 +27,22 @@ Row BenchTimes::ToRow() const {
       .Add("repeats", repeats);
 }
 
+void FillWithPlaces(size_t first, size_t size, uint8_t* data) {
+  for (size_t i = 0; i < size; ++i) {
+    const size_t at = first + i;
+    data[i] = static_cast<uint8_t>(at ^ at >> 8 ^ at >> 16);
+  }
+}
+
+Status CheckPlaces(const BenchDevice& device, CuAddress memory, size_t size,
+                   const std::string& what) {
+  std::vector<uint8_t> expected(size), got(size);
+  FillWithPlaces(0, size, expected.data());
+  LIQUID_RETURN_IF_ERROR(device.CopyOut(got.data(), memory, size));
+  if (got == expected) return OkStatus();
+  return DataLoss(what + " came out with other bytes");
+}
+
 void NoteFinding(const BenchContext& context, const Status& status, Row* row,
                  Status* first) {
   if (!status.ok()) row->Add("error", status.message());

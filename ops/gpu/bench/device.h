@@ -86,6 +86,12 @@ class BenchDevice {
   CuEvent begin_ = nullptr, end_ = nullptr;
 };
 
+// Bytes that tell their places, from `first` on, so that a copy of others
+// shows; and whether the device's memory has them, DataLoss if not.
+void FillWithPlaces(size_t first, size_t size, uint8_t* data);
+Status CheckPlaces(const BenchDevice& device, CuAddress memory, size_t size,
+                   const std::string& what);
+
 // Tells what was found, or the error in its place, which becomes `*first` where
 // there was none yet: what comes next is measured all the same.
 void NoteFinding(const BenchContext& context, const Status& status, Row* row,

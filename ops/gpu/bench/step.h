@@ -57,6 +57,7 @@ struct BenchStep {
 
 Status BenchDeviceStep(const BenchContext& context);
 Status BenchCopiesStep(const BenchContext& context);
+Status BenchPiecesStep(const BenchContext& context);
 Status BenchRegisteringStep(const BenchContext& context);
 Status BenchDiskStep(const BenchContext& context);
 Status BenchKernelsStep(const BenchContext& context);
@@ -71,9 +72,10 @@ constexpr double kPhotographSeconds = 60;
 constexpr BenchStep kBenchSteps[] = {
     {"device", 15, BenchDeviceStep},
     {"copies", 30, BenchCopiesStep},
+    {"pieces", 30, BenchPiecesStep},
     {"registering", 30, BenchRegisteringStep},
     {"disk", 30, BenchDiskStep},
-    {"kernels", 130, BenchKernelsStep},
+    {"kernels", 120, BenchKernelsStep},
     {"batches", 80, BenchBatchesStep},
     {"recipes", 70, BenchRecipesStep},
     {"jpeg", 50, BenchJpegStep},
