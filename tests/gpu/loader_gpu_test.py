@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import built
 import fake_gpu
 import numpy as np
+import recipes
 import runs
 import taken
 from absl.testing import absltest, parameterized
@@ -24,80 +25,15 @@ import liquid_tf
 from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf.transforms import (
-  AutoAugment,
   Boxes,
   Cast,
-  CenterCrop,
   ChannelsFirst,
-  ColorJitter,
-  Flip,
-  GaussianBlur,
-  Grayscale,
-  Mirror,
-  Normalize,
-  Orient,
-  Pad,
   Ragged,
-  RandAugment,
   RandomCrop,
-  RandomErasing,
-  RandomResizedCrop,
-  Resize,
   Rotate,
-  Solarize,
   Views,
 )
 
-_MEAN = (123.675, 116.28, 103.53)
-_STD = (58.395, 57.12, 57.375)
-_TRAIN = [RandomResizedCrop(48), Mirror(), Normalize(_MEAN, _STD), ChannelsFirst()]
-_RECIPES: list[tuple[list, dict]] = [
-  (_TRAIN, {}),
-  ([Resize(shorter=54), CenterCrop(48), Normalize(_MEAN, _STD)], {"shuffle": False}),
-  ([RandomResizedCrop(40, interpolation="bicubic"), Mirror(), Cast("bfloat16")], {}),
-  ([Resize((33, 70), antialias=False), Flip(), Cast("float16"), ChannelsFirst()], {}),
-  ([Resize(longer=60, interpolation="nearest"), Pad(64, value=9), Mirror()], {}),
-  ([Orient(), Resize((150, 20)), RandomCrop((140, 20)), Mirror()], {}),
-  ([RandomCrop(30), Cast("float16")], {"seed": 5}),
-  (
-    [
-      RandomResizedCrop(48),
-      ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
-      Grayscale(0.2),
-      Solarize(128, p=0.2),
-      Normalize(_MEAN, _STD),
-    ],
-    {},
-  ),
-  (
-    [
-      RandomResizedCrop(48),
-      Rotate(30, value=7),
-      GaussianBlur((0.1, 3.0)),
-      Solarize(100),
-      Normalize(_MEAN, _STD),
-      RandomErasing(0.5, value="noise"),
-      Cast("bfloat16"),
-    ],
-    {},
-  ),
-  # A policy moves the image alone.
-  (
-    [RandomCrop(30), Rotate(180), RandAugment(3), Cast("float32")],
-    {"features": ["image", "id"]},
-  ),
-  (
-    [
-      RandomResizedCrop(40),
-      AutoAugment(),
-      ColorJitter(0.4, 0.4),
-      Normalize(_MEAN, _STD),
-      RandomErasing(0.5, value=(1, 2, 3)),
-      ChannelsFirst(),
-    ],
-    {"features": ["image", "id"]},
-  ),
-]
 _DRIVER = fake_gpu.install(2)
 _STREAM = _DRIVER.stream()
 
@@ -181,7 +117,7 @@ class LoaderGpuTest(parameterized.TestCase):
   @parameterized.parameters("float32", "bfloat16", "float16")
   def test_batches_are_those_of_the_processors(self, dtype):
     path = self._make((150, 150), 7)
-    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), Cast(dtype), ChannelsFirst()]
+    steps = [RandomCrop((64, 80)), recipes.NORMALIZE, Cast(dtype), ChannelsFirst()]
     options = {"seed": 3, "cache": "50%", "transforms": steps, "shard": (1, 2)}
     with self.leaves_nothing():
       with liquid_tf.loader(path, 4, **options) as on_cpu:
@@ -201,7 +137,7 @@ class LoaderGpuTest(parameterized.TestCase):
   def test_recipes(self):
     path = self._make()
     names = ["id", "window", "mirrored", "size", "affine", "orientation", "format"]
-    for steps, options in _RECIPES:
+    for steps, options in recipes.RECIPES:
       with self.subTest(str(steps)):
         options = {
           "seed": 3,
@@ -218,7 +154,7 @@ class LoaderGpuTest(parameterized.TestCase):
     path = annotated(os.path.join(self._root.name, f"boxes-{pad}"), 9)
     options = {
       "seed": 3,
-      "transforms": [*_TRAIN[:2], Rotate(30, mask_value=9), *_TRAIN[2:]],
+      "transforms": [*recipes.TRAIN[:2], Rotate(30, mask_value=9), *recipes.TRAIN[2:]],
       "features": ["image", "mask", Boxes(pad=pad)],
     }
     with liquid_tf.loader(path, 4, **options) as on_cpu:
@@ -231,7 +167,7 @@ class LoaderGpuTest(parameterized.TestCase):
     path = runs.make(
       path, "jpeg", sides=(60, 130), per_class=5, encoders={"jpeg": {"index": index}}
     )
-    for steps in (_TRAIN, [RandomCrop((50, 40)), Cast("bfloat16")]):
+    for steps in (recipes.TRAIN, [RandomCrop((50, 40)), Cast("bfloat16")]):
       options = {"seed": 3, "transforms": steps}
       with liquid_tf.loader(path, 6, **options) as on_cpu:
         with liquid_tf.loader(path, 6, decode="gpu", **options) as on_gpu:
@@ -241,15 +177,17 @@ class LoaderGpuTest(parameterized.TestCase):
 
   def test_batches_are_those_of_a_dataset(self):
     path = self._make()
-    wanted = liquid_tf.dataset(path, 8, transforms=_TRAIN, seed=4)
-    with liquid_tf.loader(path, 8, transforms=_TRAIN, seed=4, decode="gpu") as found:
+    wanted = liquid_tf.dataset(path, 8, transforms=recipes.TRAIN, seed=4)
+    with liquid_tf.loader(
+      path, 8, transforms=recipes.TRAIN, seed=4, decode="gpu"
+    ) as found:
       for (image, label), (pixels, number) in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(_pixels(image), pixels.numpy())
         np.testing.assert_array_equal(label, number.numpy())
 
   def test_two_devices(self):
     path = self._make()
-    options = {"seed": 3, "transforms": _TRAIN, "batch_size": 8}
+    options = {"seed": 3, "transforms": recipes.TRAIN, "batch_size": 8}
     streams = [_STREAM, _DRIVER.stream(1)]
     with (
       liquid_tf.loader(path, **options) as on_cpu,
@@ -287,7 +225,7 @@ class LoaderGpuTest(parameterized.TestCase):
 
   def test_a_run_goes_on_where_it_stood(self):
     path = self._make()
-    options = {"seed": 3, "transforms": _TRAIN, "cache": "50%", "batch_size": 4}
+    options = {"seed": 3, "transforms": recipes.TRAIN, "cache": "50%", "batch_size": 4}
     with liquid_tf.loader(path, **options) as on_cpu:
       wanted = [[tuple(batch) for batch in on_cpu] for _ in range(3)]
     count = len(wanted[0])
@@ -312,7 +250,7 @@ class LoaderGpuTest(parameterized.TestCase):
   def test_who_ends_early_leaves_nothing(self):
     path = self._make()
     with self.leaves_nothing():
-      loader = liquid_tf.loader(path, 4, transforms=_TRAIN, decode="gpu")
+      loader = liquid_tf.loader(path, 4, transforms=recipes.TRAIN, decode="gpu")
       for _ in range(3):
         next(iter(loader))
       kept, _ = next(iter(loader))

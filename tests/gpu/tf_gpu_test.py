@@ -22,6 +22,7 @@ import damaged
 import fake_gpu
 import numpy as np
 import photos
+import recipes
 import runs
 import tensorflow as tf
 from absl.testing import parameterized
@@ -34,82 +35,21 @@ from liquid_tf._graph.stages import find_stage
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.transforms import (
-  AutoAugment,
   Boxes,
   Cast,
   CenterCrop,
   ChannelsFirst,
-  ColorJitter,
-  Flip,
-  GaussianBlur,
-  Grayscale,
   Mirror,
   Mix,
   Normalize,
-  Orient,
-  Pad,
-  RandAugment,
   RandomCrop,
-  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
-  Solarize,
 )
 
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
-_MEAN = (123.675, 116.28, 103.53)
-_STD = (58.395, 57.12, 57.375)
-_TRAIN = [RandomResizedCrop(48), Mirror(), Normalize(_MEAN, _STD), ChannelsFirst()]
-_EVALUATE = [Resize(shorter=54), CenterCrop(48), Normalize(_MEAN, _STD)]
 _NUMBERS = ("id", "window", "mirrored", "size", "affine", "orientation")
-_RECIPES: list[tuple[list, dict]] = [
-  (_TRAIN, {}),
-  (_EVALUATE, {"shuffle": False}),
-  ([RandomResizedCrop(40, interpolation="bicubic"), Mirror(), Cast("bfloat16")], {}),
-  ([Resize((33, 70), antialias=False), Flip(), Cast("float16"), ChannelsFirst()], {}),
-  ([Resize(longer=60, interpolation="nearest"), Pad(64, value=9), Mirror()], {}),
-  ([Orient(), Resize((150, 20)), RandomCrop((140, 20)), Mirror()], {}),
-  ([RandomCrop(30), Cast("float16")], {"seed": 5}),
-  (
-    [
-      RandomResizedCrop(48),
-      ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
-      Grayscale(0.2),
-      Solarize(128, p=0.2),
-      Normalize(_MEAN, _STD),
-    ],
-    {},
-  ),
-  (
-    [
-      RandomResizedCrop(48),
-      Rotate(30, value=7),
-      GaussianBlur((0.1, 3.0)),
-      Solarize(100),
-      Normalize(_MEAN, _STD),
-      RandomErasing(0.5, value="noise"),
-      Cast("bfloat16"),
-    ],
-    {},
-  ),
-  # A policy moves the image alone.
-  (
-    [RandomCrop(30), Rotate(180), RandAugment(3), Cast("float32")],
-    {"features": ["image", "id"]},
-  ),
-  (
-    [
-      RandomResizedCrop(40),
-      AutoAugment(),
-      ColorJitter(0.4, 0.4),
-      Normalize(_MEAN, _STD),
-      RandomErasing(0.5, value=(1, 2, 3)),
-      ChannelsFirst(),
-    ],
-    {"features": ["image", "id"]},
-  ),
-]
 # Of the host, for an image whose stored bytes take some 250 pages.
 _MOST_FAULTS = 8
 _MOST_SECONDS = 0.1e-3
@@ -163,7 +103,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     # Its inputs are constants, from which no constant must be made.
     @tf.function
     def decode():
-      options = {"mean": _MEAN, "std": _STD, "planar": planar}
+      options = {"mean": recipes.MEAN, "std": recipes.STD, "planar": planar}
       return _decode(files, windows, dtype=dtype, **options)
 
     crops = [
@@ -171,7 +111,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       for image, (y, x, height, width) in zip(images, windows)
     ]
     with tf.device("CPU"):
-      expected = (tf.cast(tf.stack(crops), tf.float32) - _MEAN) / _STD
+      expected = (tf.cast(tf.stack(crops), tf.float32) - recipes.MEAN) / recipes.STD
       if planar:
         expected = tf.transpose(expected, [0, 3, 1, 2])
     for _ in range(3):
@@ -267,7 +207,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       sides=(150, 150),
       per_class=7,
     )
-    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), Cast(dtype), ChannelsFirst()]
+    steps = [RandomCrop((64, 80)), recipes.NORMALIZE, Cast(dtype), ChannelsFirst()]
     options = {"seed": 3, "cache": "50%", "transforms": steps, "shard": (1, 2)}
     on_cpu = liquid_tf.dataset(path, 4, **options)
     on_gpu = liquid_tf.dataset(path, 4, decode="gpu", **options)
@@ -292,7 +232,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       sides=(30, 90),
       per_class=5,
     )
-    for steps, options in _RECIPES:
+    for steps, options in recipes.RECIPES:
       with self.subTest(str(steps)):
         options = {
           "seed": 3,
@@ -314,7 +254,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
 
   def test_a_recipe_goes_on_within_an_epoch(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(30, 90), per_class=5)
-    options = {"seed": 3, "transforms": _TRAIN, "start": (1, 2), "cache": "50%"}
+    options = {"seed": 3, "transforms": recipes.TRAIN, "start": (1, 2), "cache": "50%"}
     (wanted,) = liquid_tf.dataset(path, 8, **options)
     (found,) = liquid_tf.dataset(path, 8, decode="gpu", **options)
     self.assert_same_bits(found[0], wanted[0])
@@ -346,7 +286,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       photos.save(os.path.join(root, "masks", f"{i}.png"), mask)
     source = liquid_tf.Source(f"{root}/images", masks=f"{root}/masks")
     liquid_tf.convert(source, f"{root}/dataset", "l3", progress=False)
-    options = {"seed": 3, "transforms": _TRAIN, "features": ["image", "mask"]}
+    options = {"seed": 3, "transforms": recipes.TRAIN, "features": ["image", "mask"]}
     on_cpu = liquid_tf.dataset(f"{root}/dataset", 5, **options)
     on_gpu = liquid_tf.dataset(f"{root}/dataset", 5, decode="gpu", **options)
     (wanted,), (found,) = on_cpu, on_gpu
@@ -357,7 +297,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     path = annotated(os.path.join(self.create_tempdir().full_path, "dataset"), 9)
     options = {
       "seed": 3,
-      "transforms": [*_TRAIN[:2], Rotate(30, mask_value=9), *_TRAIN[2:]],
+      "transforms": [*recipes.TRAIN[:2], Rotate(30, mask_value=9), *recipes.TRAIN[2:]],
       "features": ["image", "mask", Boxes(pad=2)],
     }
     on_cpu = liquid_tf.dataset(path, 4, **options)
@@ -414,7 +354,11 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(90, 90), per_class=3
     )
-    steps = [RandomCrop((64, 80)), Normalize(_MEAN, _STD), ChannelsFirst()]
+    steps = [
+      RandomCrop((64, 80)),
+      recipes.NORMALIZE,
+      ChannelsFirst(),
+    ]
     on_cpu = liquid_tf.dataset(path, 5, seed=3, transforms=steps)
     stored = liquid_tf.dataset(
       path,
@@ -424,7 +368,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
       features=["bytes", "window", "id", "label"],
     )
     layer = liquid_tf.gpu.Decode(
-      transforms=[Normalize(_MEAN, _STD), ChannelsFirst()],
+      transforms=[recipes.NORMALIZE, ChannelsFirst()],
       shape=(64, 80, 3),
       name="images",
     )
@@ -688,7 +632,7 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
       path = self._make("jpeg:2,l3:1,raw:1")
     else:
       path = self._make(encoders={"jpeg": {"index": index}})
-    for steps, options in _RECIPES if index == 16 else _RECIPES[:2]:
+    for steps, options in recipes.RECIPES if index == 16 else recipes.RECIPES[:2]:
       with self.subTest(str(steps)):
         epoch = self._assert_same(path, transforms=steps, **options)
         self.assertEqual(epoch["decodes"]["jpeg"], 0)
@@ -696,7 +640,7 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
   def test_windows_alone(self):
     path = self._make()
     self._assert_same(path, transforms=[RandomCrop((50, 40))])
-    steps = [CenterCrop(33), Normalize(_MEAN, _STD), ChannelsFirst()]
+    steps = [CenterCrop(33), recipes.NORMALIZE, ChannelsFirst()]
     self._assert_same(path, transforms=steps)
 
   def test_gray_images(self):
@@ -713,7 +657,7 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
     self, index, progressive, decodes, by_library
   ):
     path = self._make(progressive=progressive, encoders={"jpeg": {"index": index}})
-    epoch = self._assert_same(path, transforms=_TRAIN)
+    epoch = self._assert_same(path, transforms=recipes.TRAIN)
     self.assertEqual(epoch["decodes"]["jpeg"], decodes)
     self.assertEqual(epoch["libjpeg_decodes"]["jpeg"], by_library)
     self.assertGreater(epoch["decode_seconds"]["jpeg"], 0)
