@@ -193,6 +193,9 @@ struct Piece {
   int device;
 };
 auto& pieces = *new std::map<unsigned long long, Piece>;
+// Bytes of all of them, and how many there may be where "full" is set: as many
+// as there were then.
+size_t held = 0, most_held = 0;
 
 // Whether a device may use an address: memory of others is not its own. Where
 // TensorFlow's allocator has it from is not known.
@@ -277,6 +280,7 @@ FAKE_API void fake_cuda_synchronize(void* stream) { Of(stream)->Synchronize(); }
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
+  if (std::strcmp(name, "full") == 0) most_held = held;
 }
 FAKE_API int fake_cuda_get(const char* name) { return Setting(name); }
 FAKE_API void fake_cuda_count_one(const char* name) { Count(name); }
@@ -373,7 +377,11 @@ FAKE_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 FAKE_API int cuMemAlloc_v2(unsigned long long* address, size_t size) {
   if (pushed.empty()) return kInvalidValue;
-  if (Setting("full") != 0) return kOutOfMemory;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (settings["full"] != 0 && held + size > most_held) return kOutOfMemory;
+    held += size;
+  }
   void* const memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (memory == nullptr) return kOutOfMemory;
   std::memset(memory, 0x5A, size);
@@ -387,7 +395,10 @@ FAKE_API int cuMemFree_v2(unsigned long long address) {
   if (pushed.empty()) return kInvalidValue;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (pieces.erase(address) == 0) return kInvalidValue;
+    const auto piece = pieces.find(address);
+    if (piece == pieces.end()) return kInvalidValue;
+    held -= piece->second.size;
+    pieces.erase(piece);
     ++counts["freed"];
   }
   std::free(reinterpret_cast<void*>(address));

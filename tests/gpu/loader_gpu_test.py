@@ -62,6 +62,17 @@ def _memory() -> int:
   return _DRIVER.count("allocated") - _DRIVER.count("freed")
 
 
+@contextlib.contextmanager
+def _decoded(batches: int) -> Iterator[None]:
+  """Waits at its end until so many batches have been decoded meanwhile."""
+  wanted = _DRIVER.count("decoded") + batches
+  yield
+  end = time.monotonic() + 60
+  while _DRIVER.count("decoded") < wanted:
+    assert time.monotonic() < end
+    time.sleep(0.01)
+
+
 def _streams() -> int:
   return _DRIVER.count("streams") - _DRIVER.count("streams_destroyed")
 
@@ -271,7 +282,8 @@ class LoaderGpuTest(parameterized.TestCase):
       wanted = [image for image, _ in on_cpu]
     options["decode"] = "gpu"
     with self.leaves_nothing(), liquid_tf.loader(path, **options) as found:
-      batches = iter(found)
+      with _decoded(2):  # the third is then in other memory than the first
+        batches = iter(found)
       copies = []
       with _DRIVER.busy(_STREAM):
         # The step has been enqueued, and its tensor is gone, before it runs.
@@ -374,9 +386,9 @@ class LoaderGpuTest(parameterized.TestCase):
     with liquid_tf.loader(path, 4, cache=0) as on_cpu:
       wanted = [image for image, _ in on_cpu]
     with liquid_tf.loader(path, 4, cache=0, decode="gpu") as found:
-      batches = iter(found)
-      first, _ = next(batches)
-      time.sleep(0.3)  # two more are made
+      with _decoded(3):  # two more are made
+        batches = iter(found)
+        first, _ = next(batches)
       with _DRIVER.setting("full", 1):
         for number, image in enumerate(wanted[1:6]):
           np.testing.assert_array_equal(_pixels(first), wanted[number])

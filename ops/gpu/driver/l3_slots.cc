@@ -1,5 +1,6 @@
 #include "ops/gpu/driver/l3_slots.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace liquid {
@@ -61,13 +62,53 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
     }
   }
   slot->is_free_ = false;
-  const Status fits = fit(/*may_wait=*/true, slot.get());
+  const Status fits = FitTaken(fit, slot.get());
   if (fits.ok()) {
     *taken = std::move(slot);
   } else {
     Return(slot.get());
   }
   return fits;
+}
+
+bool L3Slots::AnyToEmpty() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const auto& slot) {
+    return slot->is_free_ && !slot->is_decoding_ && !slot->is_empty_;
+  });
+}
+
+void L3Slots::Empty() {
+  Slots idle;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& slot : slots_) {
+      if (!slot->is_free_ || slot->is_decoding_ || slot->is_empty_) continue;
+      slot->is_decoding_ = true;
+      idle.push_back(slot);
+    }
+  }
+  // Without the lock, since the driver may take its time.
+  for (const auto& slot : idle) slot->LetGo();
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& slot : idle) {
+    slot->is_empty_ = true;
+    slot->is_decoding_ = false;
+  }
+}
+
+Status L3Slots::FitTaken(const Fit& fit, L3Slot* slot) {
+  bool any_to_empty = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    slot->is_empty_ = false;
+    any_to_empty = AnyToEmpty();
+  }
+  const Status fits = fit(/*may_wait=*/!any_to_empty, slot);
+  if (!any_to_empty || fits.code() != StatusCode::kResourceExhausted) {
+    return fits;
+  }
+  Empty();
+  return fit(/*may_wait=*/true, slot);
 }
 
 void L3Slots::Return(L3Slot* slot) {

@@ -23,10 +23,13 @@ class L3Slot {
   // Has the next batch wait for what those who had them did until now. Called
   // once they are ours again.
   virtual Status WaitForOthers() = 0;
+  // Gives its memory back; `fit` gives it other. Called while it is free.
+  virtual void LetGo() = 0;
 
  private:
   friend class L3Slots;
-  bool is_decoding_ = false;  // or is made ready for it
+  bool is_decoding_ = false;  // or is made ready for it, or for another
+  bool is_empty_ = false;     // it was made to give its memory back
   bool is_free_ = false;
   uint64_t freed_ = 0;  // the call of Take() that found it free
 };
@@ -42,7 +45,9 @@ class L3Slot {
 // such a slot is taken, and where there is none, a new one is made. There come
 // to be two more than batches are held. Where the device has no memory for a
 // new one, the batch waits for the running step, in memory that is free now, or
-// that others give back while `fit` waits.
+// that others give back while `fit` waits. A batch that is larger than those
+// before it gets what all free slots have, before it is told that there is no
+// more.
 class L3Slots {
  public:
   using Make = std::function<std::unique_ptr<L3Slot>()>;
@@ -61,6 +66,12 @@ class L3Slots {
   // an earlier call, and one that this call found to be; null for none.
   Status FindFree(std::shared_ptr<L3Slot>* found,
                   std::shared_ptr<L3Slot>* just_freed);
+  // Fits a slot that was taken, by what the free ones have where need be.
+  Status FitTaken(const Fit& fit, L3Slot* slot);
+  // Whether free slots have memory. With the lock.
+  bool AnyToEmpty() const;
+  // Has them give it back.
+  void Empty();
 
   std::mutex mutex_;
   uint64_t calls_ = 0;

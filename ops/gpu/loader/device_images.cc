@@ -5,7 +5,9 @@
 namespace liquid {
 
 // What fails here has nobody to tell.
-DeviceSlot::~DeviceSlot() {
+DeviceSlot::~DeviceSlot() { LetGo(); }
+
+void DeviceSlot::LetGo() {
   // Memory that a stream still reads must not be another's.
   if (lane_ != nullptr) (void)lane_->Synchronize();
   Free(&staging_);

@@ -44,6 +44,7 @@ class DeviceSlot : public L3Slot {
   bool IsOurs() const override { return !is_lent_; }
   // Whether all of them could be waited for.
   Status WaitForOthers() override;
+  void LetGo() override;
 
   // Makes it have that many bytes, or more, and a lane. ResourceExhausted where
   // the GPU has no more.

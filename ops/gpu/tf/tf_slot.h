@@ -22,6 +22,7 @@ class TfSlot : public L3Slot {
 
   bool IsOurs() const override;
   Status WaitForOthers() override { return lane_->WaitFor(gpu_.compute); }
+  void LetGo() override { pixels_ = staging_ = tensorflow::Tensor(); }
 
   // Makes it have `staging` bytes, and pixels of that type and shape, or of
   // more images. Where memory is short, TensorFlow waits for seconds for what

@@ -16,8 +16,11 @@ struct Slot : L3Slot {
     return waiting;
   }
 
+  void LetGo() override { size = 0; }
+
   bool is_ours = true;
   int waits = 0;
+  int size = 0;
   Status waiting;
 };
 
@@ -79,6 +82,58 @@ TEST_F(L3SlotsTest, WithoutMemoryWhatWasJustFreedIsTaken) {
   EXPECT_EQ(second, first);
   // For a new one nothing is waited for, since there is this one.
   EXPECT_EQ(may_wait_, (std::vector<bool>{false, true}));
+}
+
+// A device of a few pieces of memory, of which each slot has some.
+TEST_F(L3SlotsTest, ALargerBatchGetsWhatFreeSlotsHave) {
+  constexpr int kAll = 6;
+  std::vector<std::shared_ptr<Slot>> all;
+  std::vector<bool> may_wait;
+  const auto take = [&](int size, std::shared_ptr<Slot>* taken) -> Status {
+    std::shared_ptr<L3Slot> slot;
+    LIQUID_RETURN_IF_ERROR(
+        slots_.Take([] { return std::make_unique<Slot>(); },
+                    [&](bool may, L3Slot* of) {
+                      may_wait.push_back(may);
+                      auto* const fitted = static_cast<Slot*>(of);
+                      fitted->size = 0;  // what was there goes first
+                      int used = 0;
+                      for (const auto& other : all) used += other->size;
+                      if (used + size > kAll) {
+                        return Status(StatusCode::kResourceExhausted, "full");
+                      }
+                      fitted->size = size;
+                      return OkStatus();
+                    },
+                    &slot));
+    *taken = std::static_pointer_cast<Slot>(slot);
+    (*taken)->is_ours = false;
+    slots_.Return(slot.get());
+    return OkStatus();
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::shared_ptr<Slot> slot;
+    ASSERT_TRUE(take(2, &slot).ok());
+    all.push_back(slot);
+  }
+  std::shared_ptr<Slot> taken;
+  EXPECT_EQ(take(2, &taken).code(), StatusCode::kResourceExhausted);
+  for (const auto& slot : all) slot->is_ours = true;
+  ASSERT_TRUE(take(2, &taken).ok());  // they are free from now on
+  may_wait.clear();
+  // One is held; the two others have what it needs.
+  std::shared_ptr<Slot> large;
+  ASSERT_TRUE(take(4, &large).ok());
+  EXPECT_EQ(may_wait, (std::vector<bool>{false, true}));
+  EXPECT_EQ(taken->size, 2);
+  // What was emptied is used again, and nothing is left to be emptied.
+  large->is_ours = true;
+  std::shared_ptr<Slot> small;
+  ASSERT_TRUE(take(0, &small).ok());
+  EXPECT_NE(small, large);
+  may_wait.clear();
+  EXPECT_EQ(take(5, &large).code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(may_wait, (std::vector<bool>{true}));
 }
 
 TEST_F(L3SlotsTest, WhatOthersLeftIsAnErrorOfTheNextBatch) {
