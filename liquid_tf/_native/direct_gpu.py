@@ -50,19 +50,10 @@ _python = ctypes.PyDLL(None)
 _new = _python.PyCapsule_New
 _new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _new.restype = ctypes.py_object
-_is_valid = _python.PyCapsule_IsValid
-_is_valid.argtypes, _is_valid.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_int
-_pointer = _python.PyCapsule_GetPointer
-_pointer.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-_pointer.restype = ctypes.c_void_p
 
 
-@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _drop(capsule: int) -> None:
-  """Frees the tensor of a capsule that no library has taken."""
-  if _is_valid(capsule, _NAME):
-    tensor = ManagedTensor.from_address(_pointer(capsule, _NAME))
-    tensor.deleter(ctypes.pointer(tensor))
+class _Capsules(ctypes.Structure):
+  _fields_ = [("is_valid", ctypes.c_void_p), ("pointer", ctypes.c_void_p)]
 
 
 @functools.cache
@@ -80,7 +71,22 @@ def _functions() -> ctypes.CDLL:
   functions.liquid_direct_images_tensor.restype = ctypes.c_int32
   functions.liquid_direct_images_free.argtypes = [pointer]
   functions.liquid_direct_images_free.restype = None
+  functions.liquid_direct_capsule_destructor.argtypes = [_Capsules]
+  functions.liquid_direct_capsule_destructor.restype = pointer
   return functions
+
+
+@functools.cache
+def _destructor() -> int:
+  """Finds a capsule's destructor, which frees the tensor that no library has taken.
+
+  It is no function of Python, since an exception may be pending where it is called.
+  """
+  address = [
+    ctypes.cast(function, ctypes.c_void_p)
+    for function in (_python.PyCapsule_IsValid, _python.PyCapsule_GetPointer)
+  ]
+  return _functions().liquid_direct_capsule_destructor(_Capsules(*address))
 
 
 def problem(number: int) -> str | None:
@@ -141,4 +147,4 @@ class Images:
     )
     if end:
       raise BufferError(sentence)
-    return _new(found.value, _NAME, ctypes.cast(_drop, ctypes.c_void_p))
+    return _new(found.value, _NAME, _destructor())

@@ -1,5 +1,6 @@
 #include "ops/direct/direct_gpu.h"
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -72,6 +73,19 @@ Status Lend(const LiquidImages& held, uint64_t stream,
   return OkStatus();
 }
 
+// Python calls it where an exception may be pending: code of Python could not
+// run then.
+std::atomic<int (*)(void*, const char*)> capsule_is_valid{nullptr};
+std::atomic<void* (*)(void*, const char*)> capsule_pointer{nullptr};
+
+void DropCapsule(void* capsule) {
+  constexpr char kName[] = "dltensor";
+  if (!capsule_is_valid.load()(capsule, kName)) return;
+  auto* const tensor =
+      static_cast<LiquidManagedTensor*>(capsule_pointer.load()(capsule, kName));
+  tensor->deleter(tensor);
+}
+
 Status CheckGpu(int32_t number) {
   const CudaDriver* driver = nullptr;
   LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&driver));
@@ -99,4 +113,10 @@ int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
 void liquid_direct_images_free(LiquidImages* images) {
   if (images == nullptr || images->Forked()) return;
   delete images;
+}
+
+void (*liquid_direct_capsule_destructor(LiquidCapsules capsules))(void*) {
+  liquid::capsule_is_valid = capsules.is_valid;
+  liquid::capsule_pointer = capsules.pointer;
+  return liquid::DropCapsule;
 }

@@ -64,6 +64,16 @@ int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
 // Null is allowed.
 void liquid_direct_images_free(LiquidImages* images);
 
+// Python's functions of these names. Neither changes an exception that is
+// pending, or needs that there is none.
+struct LiquidCapsules {
+  int (*is_valid)(void* capsule, const char* name);   // PyCapsule_IsValid
+  void* (*pointer)(void* capsule, const char* name);  // PyCapsule_GetPointer
+};
+// Gives the destructor of a capsule "dltensor", which frees the tensor if no
+// library has taken it. The same functions are to be given each time.
+void (*liquid_direct_capsule_destructor(LiquidCapsules capsules))(void*);
+
 }  // extern "C"
 
 #endif  // LIQUID_OPS_DIRECT_DIRECT_GPU_H_

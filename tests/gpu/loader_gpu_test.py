@@ -349,6 +349,15 @@ class LoaderGpuTest(parameterized.TestCase):
       self.assertEqual((len(image), image.ndim, image.size), (2, 4, 2 * 64 * 64 * 3))
       del image
 
+  def test_a_capsule_is_freed_while_an_exception_is_pending(self):
+    path = self._make((64, 64), 3, "l3")
+    with self.leaves_nothing(), liquid_tf.loader(path, 2, decode="gpu") as found:
+      image, _ = next(iter(found))
+      with self.assertRaises(ZeroDivisionError):
+        # Where the error is raised, the capsule is on the interpreter's stack.
+        (image.__dlpack__(), 1 / 0)
+      del image
+
   def test_an_error_of_the_device_ends_the_epoch(self):
     path = self._make((64, 64), 5, "l3")
     with self.leaves_nothing(), liquid_tf.loader(path, 4, decode="gpu") as found:
