@@ -157,7 +157,9 @@ void DeviceBatches::Produce() {
     try {
       work->status = Begin(work);
     } catch (const std::bad_alloc&) {
-      work->status = Unavailable("no memory to plan a batch for a GPU");
+      work->status = Unavailable(
+          "the process has no memory to plan a batch for a GPU: make batches "
+          "smaller, or give cache less memory");
     }
     std::lock_guard<std::mutex> lock(bell_->mu);
     ahead_.push_back(work);

@@ -51,6 +51,25 @@ Status ReadChannels(const std::vector<float>& values, const char* name,
   return OkStatus();
 }
 
+std::string SizeOf(const Window& window) {
+  return std::to_string(window.width) + "x" + std::to_string(window.height);
+}
+
+Status CheckSizes(const DeviceBatch& batch) {
+  const Window& first = batch.inputs[0].plan->part;
+  for (size_t i = 1; i < batch.inputs.size(); ++i) {
+    const Window& part = batch.inputs[i].plan->part;
+    if (part.height == first.height && part.width == first.width) continue;
+    return InvalidArgument(
+        NameL3Image(i, batch.files[i].sample) + " becomes one of " +
+        SizeOf(part) + ", and " + NameL3Image(0, batch.files[0].sample) +
+        " one of " + SizeOf(first) +
+        ": all images of a batch for a GPU must become of one size, so crop or "
+        "resize them");
+  }
+  return OkStatus();
+}
+
 // Gives files their windows, where the plans of records say them.
 Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   bool needs_recipe = steps.type == PixelType::kFloat16;
@@ -71,6 +90,7 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
     window.x += plan.window.x;
   }
   if (!needs_recipe) return OkStatus();
+  LIQUID_RETURN_IF_ERROR(CheckSizes(*batch));
   const ImageInfo& first = batch->rows[0];
   LIQUID_RETURN_IF_ERROR(PlanImageDevice(
       steps.recipe, batch->inputs, first.channels, first.bits, &batch->images));

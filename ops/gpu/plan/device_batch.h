@@ -73,7 +73,7 @@ void EndMoves(DeviceBatch* batch);
 // decodes those that no device does. Errors: those of PlanImageDevice,
 // JpegDeviceFiles::Prepare and PlanL3Device; DataLoss for a file that is not
 // what its index says; InvalidArgument for a mean, std or type that does not
-// fit the images.
+// fit the images, and where these become of several sizes.
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch);
 

@@ -30,8 +30,10 @@ Status JpegDeviceFiles::Decode(const L3DeviceFile& file,
   const size_t size = kRawHeaderBytes + part.height * part.RowBytes();
   raw->memory = BufferPool::Process().Acquire(size);
   if (!raw->memory) {
-    return Unavailable("jpeg: no memory for an image of " +
-                       std::to_string(size) + " bytes");
+    return Unavailable("jpeg: the process has no memory for an image of " +
+                       std::to_string(size) +
+                       " bytes: make batches smaller, or give cache less "
+                       "memory");
   }
   uint8_t* const data = raw->memory.data();
   raw->bytes = ByteSpan(data, size);

@@ -210,6 +210,8 @@ Status PlanImageDevice(const Recipe& recipe,
                        uint32_t channels, uint32_t bits,
                        ImageDeviceBatch* batch) {
   *batch = ImageDeviceBatch();
+  batch->height = inputs[0].plan->part.height;
+  batch->width = inputs[0].plan->part.width;
   AxisWriter writer(&batch->tables);
   Resampler resampler;
   const bool has_canvases = std::any_of(
@@ -218,15 +220,6 @@ Status PlanImageDevice(const Recipe& recipe,
   std::vector<std::vector<ImageDeviceOperation>> operations(inputs.size());
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const SamplePlan& plan = *inputs[i].plan;
-    if (i == 0) {
-      batch->height = plan.part.height;
-      batch->width = plan.part.width;
-    } else if (batch->height != plan.part.height ||
-               batch->width != plan.part.width) {
-      return InvalidArgument(
-          "images of a batch for a device must become of "
-          "one size");
-    }
     const Window content = plan.Content();
     ImageDeviceSample sample = {};
     sample.image = i;

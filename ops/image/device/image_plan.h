@@ -59,9 +59,8 @@ struct ImageDeviceBatch {
 bool NeedsDeviceRecipe(const SamplePlan& plan);
 
 // Plans a batch of at least one image, of `pixel` bytes a pixel, which holds
-// samples of `bits`. Errors: InvalidArgument where results differ in size, and
-// those of Resampler::Reset; Unimplemented for places that a device does not
-// find.
+// samples of `bits`. All become of one size. Errors: those of Resampler::Reset;
+// Unimplemented for places that a device does not find.
 Status PlanImageDevice(const Recipe& recipe,
                        const std::vector<ImageDeviceInput>& inputs,
                        uint32_t channels, uint32_t bits,
