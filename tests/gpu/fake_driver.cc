@@ -32,7 +32,7 @@ namespace {
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
               kNoDevice = 100, kInvalidImage = 200, kInvalidHandle = 400,
               kNotFound = 500, kNotReady = 600, kLaunchFailed = 719,
-              kNotPermitted = 800;
+              kNotPermitted = 800, kCaptureUnsupported = 900;
 
 void CountMore(const char* name, int64_t more);
 
@@ -123,6 +123,8 @@ struct Context {
 };
 Context contexts[kMostDevices] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}};
 thread_local std::vector<Context*> pushed;
+// CUDA's modes: 0, in which a capture of any thread forbids much; 2, relaxed.
+thread_local int capture_mode = 0;
 // There nothing may be called; nearly all of it begins with a context.
 thread_local bool is_in_callback = false;
 
@@ -251,6 +253,13 @@ void CopyToDevice(Stream* stream, unsigned long long to, const void* from,
 // What has to have a current context fails without one.
 int Current() { return pushed.empty() ? kInvalidValue : kSuccess; }
 
+// What may not be done while somebody captures a graph.
+int WhileCapturing() {
+  if (Setting("capturing") != 0 && capture_mode != 2)
+    return kCaptureUnsupported;
+  return Current();
+}
+
 // Whether the stream is of the current context.
 bool IsCurrent(void* stream) {
   return !pushed.empty() && Of(stream)->device == pushed.back()->device;
@@ -273,10 +282,10 @@ FAKE_API void fake_cuda_synchronize(void* stream) { Of(stream)->Synchronize(); }
 // what a kernel takes at least: "kernel_milliseconds", how long who may waits
 // for memory: "patience_milliseconds", and results of functions: "init",
 // "module", "launch", "callback", "memory", "register", "copy", "batch";
-// "idle": kernels find all right and decode nothing; "abort:NAME", "hang:NAME":
-// a launch of that kernel ends the process, or never ends; "fail:NAME": its
-// result), how often what was done, and the processor time of what the device
-// does, "device_microseconds".
+// "capturing": somebody captures a graph; "idle": kernels find all right and
+// decode nothing; "abort:NAME", "hang:NAME": a launch of that kernel ends the
+// process, or never ends; "fail:NAME": its result), how often what was done,
+// and the processor time of what the device does, "device_microseconds".
 FAKE_API void fake_cuda_set(const char* name, int value) {
   std::lock_guard<std::mutex> lock(mutex);
   settings[name] = value;
@@ -375,8 +384,12 @@ FAKE_API int cuMemGetInfo_v2(size_t* free, size_t* total) {
   *free = *total = size_t{1} << 34;
   return Current();
 }
+FAKE_API int cuThreadExchangeStreamCaptureMode(int* mode) {
+  std::swap(*mode, capture_mode);
+  return kSuccess;
+}
 FAKE_API int cuMemAlloc_v2(unsigned long long* address, size_t size) {
-  if (pushed.empty()) return kInvalidValue;
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (settings["full"] != 0 && held + size > most_held) return kOutOfMemory;
@@ -392,7 +405,7 @@ FAKE_API int cuMemAlloc_v2(unsigned long long* address, size_t size) {
   return kSuccess;
 }
 FAKE_API int cuMemFree_v2(unsigned long long address) {
-  if (pushed.empty()) return kInvalidValue;
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   {
     std::lock_guard<std::mutex> lock(mutex);
     const auto piece = pieces.find(address);
@@ -523,6 +536,7 @@ FAKE_API int cuEventElapsedTime(float* milliseconds, void* begin, void* end) {
   return Current();
 }
 FAKE_API int cuMemHostAlloc(void** memory, size_t size, unsigned) {
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   if (Setting("memory") != 0) return Setting("memory");
   Count("pinned");
   *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
@@ -531,6 +545,7 @@ FAKE_API int cuMemHostAlloc(void** memory, size_t size, unsigned) {
   return Current();
 }
 FAKE_API int cuMemFreeHost(void* memory) {
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   Unpin(memory);
   std::free(memory);
   return Current();
@@ -540,6 +555,7 @@ FAKE_API int cuMemHostRegister_v2(void* memory, size_t size, unsigned flags) {
   if (flags != 1 || reinterpret_cast<uintptr_t>(memory) % kPage != 0) {
     return kInvalidValue;
   }
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   if (Setting("register") != 0) return Setting("register");
   // All of its pages are there from now on.
   auto* const bytes = static_cast<volatile uint8_t*>(memory);
@@ -549,6 +565,7 @@ FAKE_API int cuMemHostRegister_v2(void* memory, size_t size, unsigned flags) {
   return Current();
 }
 FAKE_API int cuMemHostUnregister(void* memory) {
+  if (const int result = WhileCapturing(); result != kSuccess) return result;
   if (Setting("register") != 0) return Setting("register");
   if (!Unpin(memory)) return kInvalidValue;
   Count("unregistered");

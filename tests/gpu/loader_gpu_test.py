@@ -358,6 +358,12 @@ class LoaderGpuTest(parameterized.TestCase):
         (image.__dlpack__(), 1 / 0)
       del image
 
+  def test_memory_is_taken_while_a_graph_is_captured(self):
+    path = self._make((64, 64), 5, "l3")
+    with self.leaves_nothing(), _DRIVER.setting("capturing", 1):
+      with liquid_tf.loader(path, 4, decode="gpu") as found:
+        self.assertLen(list(found), len(found))
+
   def test_an_error_of_the_device_ends_the_epoch(self):
     path = self._make((64, 64), 5, "l3")
     with self.leaves_nothing(), liquid_tf.loader(path, 4, decode="gpu") as found:

@@ -24,6 +24,7 @@ using CuStreamCallback = void (*)(CuStream stream, CuResult result, void* data);
 
 constexpr CuResult kCuSuccess = 0;
 constexpr CuResult kCuOutOfMemory = 2;
+constexpr int kCuCaptureRelaxed = 2;           // a thread's mode of capture
 constexpr int kCuComputeCapabilityMajor = 75;  // attributes of a device
 constexpr int kCuComputeCapabilityMinor = 76;
 constexpr unsigned kCuStreamNonBlocking = 1;
@@ -51,6 +52,7 @@ constexpr unsigned kCuHostMemoryPortable = 1;
   X(module_load, "cuModuleLoadData", (CuModule*, const void* image))        \
   X(module_function, "cuModuleGetFunction",                                 \
     (CuFunction*, CuModule, const char* name))                              \
+  X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int* mode))         \
   X(stream_create, "cuStreamCreateWithPriority",                            \
     (CuStream*, unsigned flags, int priority))                              \
   X(stream_destroy, "cuStreamDestroy_v2", (CuStream))                       \
@@ -132,13 +134,19 @@ Status FindFunctions(void* library, const char* library_name,
                      const char* advice);
 
 // Makes a context the thread's current one, and the one before it afterwards.
+// Meanwhile the thread may take memory and give it back although another one
+// captures a graph: else both would fail.
 class CudaScope {
  public:
   CudaScope(const CudaDriver& driver, CuContext context)
-      : driver_(driver), result_(driver.context_push(context)) {}
+      : driver_(driver), result_(driver.context_push(context)) {
+    if (result_ == kCuSuccess) driver_.capture_mode(&capture_mode_);
+  }
   ~CudaScope() {
+    if (result_ != kCuSuccess) return;
+    driver_.capture_mode(&capture_mode_);
     CuContext context;
-    if (result_ == kCuSuccess) driver_.context_pop(&context);
+    driver_.context_pop(&context);
   }
   CudaScope(const CudaScope&) = delete;
   CudaScope& operator=(const CudaScope&) = delete;
@@ -150,6 +158,7 @@ class CudaScope {
  private:
   const CudaDriver& driver_;
   const CuResult result_;
+  int capture_mode_ = kCuCaptureRelaxed;  // of who is not in this scope
 };
 
 }  // namespace liquid

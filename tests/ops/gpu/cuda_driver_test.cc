@@ -85,6 +85,24 @@ TEST_F(CudaDriverTest, ResultsHaveNames) {
   EXPECT_EQ(CudaStatus(*driver_, 719, "to try").code(), StatusCode::kInternal);
 }
 
+TEST_F(CudaDriverTest, MemoryIsTakenWhileOthersCaptureAGraph) {
+  CuContext context = nullptr;
+  ASSERT_EQ(driver_->stream_context(nullptr, &context), 0);
+  ASSERT_EQ(driver_->context_push(context), 0);
+  Set("capturing", 1);
+  CuAddress memory = 0;
+  EXPECT_NE(driver_->allocate(&memory, 8), 0);
+  {
+    const CudaScope scope(*driver_, context);
+    EXPECT_EQ(driver_->allocate(&memory, 8), 0);
+    EXPECT_EQ(driver_->free(memory), 0);
+  }
+  // The thread's own mode is what it was.
+  EXPECT_NE(driver_->allocate(&memory, 8), 0);
+  Set("capturing", 0);
+  EXPECT_EQ(driver_->context_pop(&context), 0);
+}
+
 TEST_F(CudaDriverTest, KernelsNeedADeviceThatTakesThem) {
   CuContext context = nullptr;
   ASSERT_EQ(driver_->stream_context(nullptr, &context), 0);
