@@ -5,8 +5,10 @@
 Through CuPy: every kernel's pixels are compared with the processors', whole and in
 windows, of sound and of damaged files; then a batch is timed on its whole way. Through
 a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu" are
-compared likewise; then a batch is timed by itself, and under a step. The kernels alone
-and the bus are another command's, ops/gpu/bench, whose output --bench takes.
+compared likewise; then a batch is timed by itself, and under a step. Through PyTorch:
+JPEG files are decoded beside torchvision, and DALI if it is there (peers.py). The
+kernels alone and the bus are another command's, ops/gpu/bench, whose output --bench
+takes.
 
 What one of them cannot do here is left out, and "skipped" says why; what ended one
 early is its "error", beside what it had found. Exit code 1: a check failed, one of them
@@ -24,6 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import peers
 import tensorflow as tf
 import tf_timing
 import timing
@@ -45,8 +48,8 @@ _PHOTOGRAPHS = 8
 _REPEATS = flags.DEFINE_integer("repeats", 20, "How often each is timed, at most.", 1)
 _PARTS = flags.DEFINE_multi_enum(
   "part",
-  ["cupy", "tensorflow"],
-  ["cupy", "tensorflow"],
+  ["cupy", "tensorflow", "torchvision"],
+  ["cupy", "tensorflow", "torchvision"],
   "What is checked. In one process, a fault of the device in one ends the other.",
 )
 _BENCH = flags.DEFINE_string(
@@ -172,6 +175,23 @@ def with_tensorflow(
       save()
 
 
+def with_torchvision(
+  found: dict[str, Any],
+  skipped: dict[str, str],
+  photographs: Sequence[np.ndarray],
+  save: Callable[[], None],
+) -> None:
+  """Times JPEG files beside others, and checks our own pixels; into `found`."""
+  with errors_noted(found):
+    found["checks"] = {"ran": 1, "failed": {}}
+    threads = os.cpu_count() or 1
+    peers.measure(found, skipped, photographs, threads, _REPEATS.value, save)
+    if most := found["liquid_tf"]["differences"]["most"]:
+      found["checks"]["failed"]["pixels of jpeg"] = (
+        f"they differ from Pillow's by {most}"
+      )
+
+
 def pinned_gb_per_s() -> float | None:
   """What --bench says of copies from the host's pinned memory; None without it."""
   if _BENCH.value is None:
@@ -212,11 +232,16 @@ def main(argv: list[str]) -> None:
     raise app.UsageError(f"unknown arguments: {' '.join(argv[1:])}")
   set_up_devices()
   pinned = pinned_gb_per_s()
-  skipped = {"cupy": liquid_tf.gpu.problem(), "tensorflow": _gpu_tf.problem()}
+  skipped = {
+    "cupy": liquid_tf.gpu.problem(),
+    "tensorflow": _gpu_tf.problem(),
+    "torchvision": peers.problem(),
+  }
+  parts = len(skipped)
   for name in skipped.keys() - set(_PARTS.value):
     skipped[name] = "--part does not name it"
   skipped = {name: problem for name, problem in skipped.items() if problem}
-  if len(skipped) == 2:
+  if len(skipped) == parts:
     sys.exit(f"There is nothing to check: {'. '.join(skipped.values())}.")
   for name, problem in skipped.items():
     print(f"Skipped: {name}, since {problem}.", file=sys.stderr)
@@ -240,6 +265,9 @@ def main(argv: list[str]) -> None:
       with_tensorflow(part, photographs, pinned, save)
       if pinned is None:
         skipped["copies of pinned memory"] = "--bench names no file that has these"
+    if "torchvision" not in skipped:
+      part = found["torchvision"] = {}
+      with_torchvision(part, skipped, photographs, save)
   finally:
     save()
   failed = sum(len(part.get("checks", {}).get("failed", ())) for part in found.values())

@@ -1,19 +1,27 @@
 """The command that checks and times a GPU, with the host in its place."""
 
+import ctypes
+import importlib.machinery
+import io
 import json
 import pathlib
 import re
+import sys
 import time
+import types
 from unittest import mock
 
 import check
 import fake_cupy
 import fake_gpu
+import numpy as np
+import peers
 import tensorflow as tf
 import tf_timing
 import timing
 from absl import flags
 from absl.testing import absltest, flagsaver, parameterized
+from PIL import Image
 from tensorflow.python.eager import context
 
 from liquid_tf._gpu import batch
@@ -51,7 +59,7 @@ class CheckTest(parameterized.TestCase):
     with fake_cupy.install(), flagsaver.flagsaver(bench=bench):
       check.main(["check"])
     found = self._found()
-    self.assertEmpty(found["skipped"])
+    self.assertEqual(found["skipped"].keys(), {"torchvision"})
     self._check_cupy(found["cupy"])
     tensorflow = found["tensorflow"]
     self.assertGreater(tensorflow["checks"]["ran"], 20)
@@ -84,9 +92,9 @@ class CheckTest(parameterized.TestCase):
 
   def test_what_takes_long_is_timed_a_few_times(self):
     self.enter_context(mock.patch.object(timing, "_LONG_SECONDS", 0.1))
-    times = timing._on_clock(lambda: time.sleep(0.06), 20)
+    times = timing.on_clock(lambda: time.sleep(0.06), 20)
     self.assertEqual(times["repeats"], 3)
-    self.assertEqual(timing._on_clock(lambda: None, 20)["repeats"], 20)
+    self.assertEqual(timing.on_clock(lambda: None, 20)["repeats"], 20)
 
   def test_one_part_alone(self):
     self._without_checks()
@@ -193,6 +201,85 @@ class CheckTest(parameterized.TestCase):
     self.assertEqual((device.priority, device.memory_limit_mb), ([-1], [16384]))
     # Where nobody sets it, TensorFlow has none, and its streams get 0.
     self.assertEmpty(self._gpu_options(lambda: None).virtual_devices)
+
+  def _fake_peers(self, brighter: int):
+    """A torchvision whose pixels are those of Pillow, some of them brighter.
+
+    PyTorch's arrays are of the host, as the device's memory is.
+    """
+
+    class Tensor(np.ndarray):
+      def permute(self, *axes):
+        return self.transpose(axes)
+
+      def cpu(self):
+        return self
+
+      def numpy(self):
+        return np.asarray(self)
+
+    def from_dlpack(array):
+      capsule = array.__dlpack__()
+      get = ctypes.pythonapi.PyCapsule_GetPointer
+      get.argtypes, get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+      data = ctypes.c_void_p.from_address(get(capsule, b"dltensor"))
+      pixels = np.frombuffer(ctypes.string_at(data.value, array.size), np.uint8)
+      return pixels.reshape(array.shape).view(Tensor)
+
+    def decode_jpeg(files, mode, device):
+      self.assertEqual((mode, device), ("RGB", "cuda"))
+      images = [np.array(Image.open(io.BytesIO(file))) for file in files]
+      for image in images:
+        image[0, :2, 0] += brighter
+      return [image.transpose(2, 0, 1).view(Tensor) for image in images]
+
+    torch = types.ModuleType("torch")
+    torch.cuda = types.SimpleNamespace(
+      is_available=lambda: True, synchronize=lambda: None
+    )
+    torch.uint8, torch.from_dlpack = "uint8", from_dlpack
+    torch.frombuffer = lambda data, dtype: bytes(data)
+    torchvision = types.ModuleType("torchvision")
+    torchvision.io = types.ModuleType("torchvision.io")
+    torchvision.io.ImageReadMode = types.SimpleNamespace(RGB="RGB")
+    torchvision.io.decode_jpeg = decode_jpeg
+    modules = {
+      "torch": torch,
+      "torchvision": torchvision,
+      "torchvision.io": torchvision.io,
+    }
+    for name, module in modules.items():
+      module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+      sys.modules[name] = module
+      self.addCleanup(sys.modules.pop, name)
+    self.enter_context(mock.patch.object(peers, "_BATCH", 3))
+    self.enter_context(mock.patch.object(peers, "_BATCHES", 2))
+    self.enter_context(mock.patch.object(peers, "_SIZE", (50, 40)))
+
+  def test_jpeg_beside_torchvision(self):
+    self._fake_peers(brighter=3)
+    with fake_cupy.install(count=0), flagsaver.flagsaver(part=["torchvision"]):
+      check.main(["check"])
+    found = self._found()
+    self.assertIn("not installed", found["skipped"]["DALI"])
+    self.assertIn("--part", found["skipped"]["tensorflow"])
+    ours, theirs = (
+      found["torchvision"]["liquid_tf"],
+      found["torchvision"]["torchvision"],
+    )
+    self.assertEqual(ours["differences"], {"mean": 0, "most": 0, "share": 0})
+    self.assertEqual((ours["images"], theirs["images"]), (6, 3))
+    self.assertEqual(theirs["differences"]["most"], 3)
+    self.assertAlmostEqual(theirs["differences"]["share"], 2 / (50 * 40 * 3))
+    for entry in (ours, theirs):
+      self.assertGreater(entry["images_per_s"], 0)
+
+  def test_our_own_jpeg_with_other_pixels_is_a_failure(self):
+    self._fake_peers(brighter=0)
+    wrong = mock.patch.object(peers, "_differences", lambda *_: {"most": 1})
+    with fake_cupy.install(count=0), flagsaver.flagsaver(part=["torchvision"]), wrong:
+      with self.assertRaisesRegex(SystemExit, "^1 checks failed"):
+        check.main(["check"])
 
   def test_without_cupy(self):
     with fake_cupy.install(count=0):

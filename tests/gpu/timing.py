@@ -29,7 +29,7 @@ _FEW = 3
 _LONG_SECONDS = 5
 
 
-def _on_clock(work: Callable[[], Any], repeats: int) -> dict[str, float]:
+def on_clock(work: Callable[[], Any], repeats: int) -> dict[str, float]:
   """Milliseconds of `work`, timed so often, or as long as that may take."""
   work()
   times = []
@@ -96,8 +96,8 @@ def measure(
           "size": name,
           "format": format,
           "images": count,
-          "gpu": _on_clock(lambda batch=batch: liquid_tf.gpu.decode(batch), repeats),
-          "cpu": _on_clock(lambda batch=batch: codecs.decode_batch(batch), repeats),
+          "gpu": on_clock(lambda batch=batch: liquid_tf.gpu.decode(batch), repeats),
+          "cpu": on_clock(lambda batch=batch: codecs.decode_batch(batch), repeats),
         }
       )
       save()
