@@ -111,8 +111,12 @@ class Planner {
 
   // That a block does.
   uint32_t TasksAtOnce(L3TaskKind kind) const {
-    return kind == L3TaskKind::kV2 && batch_->image.bits == 8
-               ? L3TasksAtOnce<L3TaskKind::kV2, uint8_t>(batch_->image.channels)
+    const uint32_t channels = batch_->image.channels;
+    if (batch_->image.bits != 8) return 1;
+    return kind == L3TaskKind::kV2
+               ? L3TasksAtOnce<L3TaskKind::kV2, uint8_t>(channels)
+           : kind == L3TaskKind::kCompact
+               ? L3TasksAtOnce<L3TaskKind::kCompact, uint8_t>(channels)
                : 1;
   }
 
@@ -120,14 +124,14 @@ class Planner {
   uint32_t SharedBytes(const L3DeviceImage& image) const {
     if (image.kind == L3TaskKind::kRaw) return 0;
     if (image.kind == L3TaskKind::kV1) return sizeof(L3SharedV1);
-    const auto shared = image.kind == L3TaskKind::kCompact
-                            ? L3SharedBytesCompact
-                            : L3SharedBytesV2;
+    const bool compact = image.kind == L3TaskKind::kCompact;
+    const auto shared = compact ? L3SharedBytesCompact : L3SharedBytesV2;
     const uint32_t bytes = shared(batch_->image.channels, batch_->image.bits,
                                   L3RoundUp(kL3PieceBytes - 1 + image.most));
     return TasksAtOnce(image.kind) == 1
                ? bytes
-               : std::max<uint32_t>(bytes, sizeof(L3SharedFours));
+               : std::max<uint32_t>(bytes, compact ? sizeof(L3SharedRiceFours)
+                                                   : sizeof(L3SharedFours));
   }
 
   // The first file decides the size of all, but for scratch memory.

@@ -15,7 +15,8 @@
 #include "ops/codecs/l3/device/l3_device.cuh"
 
 // At most a warp for each of four channels; and few registers, for many blocks.
-// Of version 2 with 8 bits a warp does four patches: it has more to keep.
+// Of version 2 with 8 bits, of both profiles, a warp does four patches: it has
+// more to keep.
 #define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                 \
   extern "C" __global__ void __launch_bounds__(                            \
       128, liquid::L3TasksAtOnce<liquid::L3TaskKind::kind, sample>(        \

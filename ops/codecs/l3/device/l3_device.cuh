@@ -15,13 +15,15 @@ namespace liquid {
 
 using L3FastV1 = L3VariantV1<true, true>;
 
-// Does one task of that kind. Sample is the type of what is stored, Out that of
-// the batch: Sample, float or L3BFloat16.
+// Does one task of that kind, of which may be known that it is damaged. Sample
+// is the type of what is stored, Out that of the batch: Sample, float or
+// L3BFloat16.
 template <L3TaskKind kKind, typename Sample, typename Out, typename Variant,
           typename Block>
 LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
                             const uint8_t* bytes, const L3DeviceOutput& output,
-                            Out* pixels, uint8_t* memory, uint32_t* result) {
+                            Out* pixels, uint8_t* memory, bool damaged,
+                            uint32_t* result) {
   const L3Lines<Out> lines(task, output, pixels);
   uint32_t found = 0;
   if constexpr (kKind == L3TaskKind::kV2) {
@@ -36,6 +38,8 @@ LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
                                          output.channels};
     L3Store(block, task, 0, task.height, source, lines, output);
   }
+  // What is damaged never passes for whole.
+  if (damaged && found == 0) found = L3DeviceResult(L3DeviceError::kCode, 0);
   // The shared memory is the next task's only when all threads have seen what
   // became of this one.
   block.EachThread([&](uint32_t thread) {
@@ -46,11 +50,20 @@ LIQUID_DEVICE void L3DoTask(Block& block, const L3DeviceTask& task,
 // How many tasks of a kind a block does at once.
 template <L3TaskKind kKind, typename Sample>
 LIQUID_HOST_DEVICE constexpr uint32_t L3TasksAtOnce(uint32_t channels) {
-  return kKind == L3TaskKind::kV2 && sizeof(Sample) == 1 &&
-                 channels == kL3FourChannels
+  return (kKind == L3TaskKind::kV2 || kKind == L3TaskKind::kCompact) &&
+                 sizeof(Sample) == 1 && channels == kL3FourChannels
              ? kL3FourTasks
              : 1;
 }
+
+template <L3TaskKind kKind>
+struct L3FoursOfKind {
+  using Kind = L3FoursV2;
+};
+template <>
+struct L3FoursOfKind<L3TaskKind::kCompact> {
+  using Kind = L3FoursCompact;
+};
 
 // Does `count` tasks of that kind, up to L3TasksAtOnce(), as L3DoTask.
 template <L3TaskKind kKind, typename Sample, typename Out, typename Variant,
@@ -62,17 +75,20 @@ LIQUID_DEVICE void L3DoTasksAtOnce(Block& block, const L3DeviceTask* tasks,
   uint32_t left = (1u << count) - 1;
   if constexpr (L3TasksAtOnce<kKind, Sample>(kL3FourChannels) > 1) {
     if (output.channels == kL3FourChannels) {
-      left = L3DecodeFours(block, tasks, count, bytes, output, pixels, memory,
-                           results);
+      using Kind = typename L3FoursOfKind<kKind>::Kind;
+      left = L3DecodeFours<Kind>(block, tasks, count, bytes, output, pixels,
+                                 memory, results);
     }
   }
   LIQUID_SELDOM
   for (uint32_t i = 0; i < count; ++i) {
     if ((left >> i & 1) == 0) continue;
     // In registers, which no store can be taken to change.
-    const L3DeviceTask task = tasks[i];
+    L3DeviceTask task = tasks[i];
+    const bool stored = (left >> (kL3FourStored + i) & 1) != 0;
+    if (stored) task.row_begin = task.row_end;
     L3DoTask<kKind, Sample, Out, Variant>(block, task, bytes, output, pixels,
-                                          memory, &results[i]);
+                                          memory, stored, &results[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/codecs/l3/device/l3_device_flat.cuh"
 #include "ops/codecs/l3/device/l3_device_rice.cuh"
+#include "ops/codecs/l3/device/l3_device_rice_four.cuh"
 #include "ops/codecs/l3/device/l3_device_store.cuh"
 
 namespace liquid {
@@ -83,6 +84,15 @@ LIQUID_DEVICE void L3TurnBand(Block& block, const L3SharedCompact& shared,
   });
 }
 
+// As L3PlaceStaged.
+LIQUID_DEVICE inline L3StagedPatch L3PlaceStagedCompact(
+    const L3DeviceTask& task, uint32_t channels, uint32_t bits,
+    uint8_t* memory) {
+  const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
+  return {memory + sizeof(L3SharedCompact) + L3BandBytesV2(channels, bits),
+          skew, skew + task.size[0]};
+}
+
 // As L3DecodeTaskV2.
 template <typename Sample, typename Out, typename Block>
 LIQUID_DEVICE uint32_t L3DecodeTaskCompact(
@@ -92,10 +102,9 @@ LIQUID_DEVICE uint32_t L3DecodeTaskCompact(
   const uint32_t channels = output.channels, bits = 8 * sizeof(Sample);
   L3SharedCompact* shared = reinterpret_cast<L3SharedCompact*>(memory);
   Sample* band = reinterpret_cast<Sample*>(memory + sizeof(L3SharedCompact));
-  const uint32_t skew = static_cast<uint32_t>(task.begin[0] % kL3PieceBytes);
-  const L3StagedPatch patch = {
-      memory + sizeof(L3SharedCompact) + L3BandBytesV2(channels, bits), skew,
-      skew + task.size[0]};
+  const L3StagedPatch patch =
+      L3PlaceStagedCompact(task, channels, bits, memory);
+  const uint32_t skew = patch.skew;
   L3StagePatch(block, task, bytes, output, patch, &shared->checksum);
   const bool flat = (patch.Word(8 * (skew + 4)) & 0x8000) != 0;
   block.EachWarp(flat ? 1 : channels, [&](Warp& warp, uint32_t c) {
@@ -136,6 +145,36 @@ LIQUID_DEVICE uint32_t L3DecodeTaskCompact(
   }
   return 0;
 }
+
+// What L3DecodeFours needs to know.
+struct L3FoursCompact {
+  using Shared = L3SharedRiceFours;
+
+  static LIQUID_DEVICE L3StagedPatch Stage(const L3DeviceTask& task,
+                                           uint8_t* memory,
+                                           L3SharedCrc** checksum) {
+    *checksum = &reinterpret_cast<L3SharedCompact*>(memory)->checksum;
+    return L3PlaceStagedCompact(task, kL3FourChannels, 8, memory);
+  }
+  template <typename Block>
+  static LIQUID_DEVICE void Prepare(Block& block, Shared* shared) {
+    block.EachThread([&](uint32_t thread) {
+      for (uint32_t i = thread; i < 256; i += block.Threads()) {
+        shared->ones.of[i] = kL3OnesTable.of[i];
+      }
+    });
+  }
+  template <typename Out, typename Warp>
+  static LIQUID_DEVICE uint32_t Decode(Warp& warp, const L3DeviceTask* tasks,
+                                       uint32_t count, uint32_t wrong,
+                                       const uint8_t* bytes,
+                                       const L3DeviceOutput& output,
+                                       Out* pixels, uint32_t* results,
+                                       uint32_t index, Shared* shared) {
+    return L3DecodeRiceFour(warp, tasks, count, wrong, bytes, output, pixels,
+                            results, &shared->ones, shared->patches[index]);
+  }
+};
 
 }  // namespace liquid
 

@@ -179,6 +179,15 @@ class L3Shared {
                  : "memory");
     return word;
   }
+  // Two words, the lower one first.
+  __device__ uint64_t Long(uint32_t offset) const {
+    uint64_t both;
+    asm volatile("ld.shared.u64 %0, [%1];"
+                 : "=l"(both)
+                 : "r"(at_ + offset)
+                 : "memory");
+    return both;
+  }
   __device__ L3Piece Piece(uint32_t offset) const {
     L3Piece piece;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -193,6 +202,10 @@ class L3Shared {
                  "r"(low), "r"(high)
                  : "memory");
   }
+  __device__ void WriteByte(uint32_t byte, uint32_t offset) const {
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(at_ + offset), "r"(byte)
+                 : "memory");
+  }
 
  private:
   uint32_t at_;
@@ -202,9 +215,15 @@ class L3Shared {
   uint32_t Word(uint32_t offset) const {
     return L3Read<uint32_t>(at_ + offset);
   }
+  uint64_t Long(uint32_t offset) const {
+    return L3Read<uint64_t>(at_ + offset);
+  }
   L3Piece Piece(uint32_t offset) const { return L3Read<L3Piece>(at_ + offset); }
   void Write(uint32_t low, uint32_t high, uint32_t offset) const {
     L3Write(uint64_t{high} << 32 | low, at_ + offset);
+  }
+  void WriteByte(uint32_t byte, uint32_t offset) const {
+    at_[offset] = static_cast<uint8_t>(byte);
   }
 
  private:
@@ -228,6 +247,46 @@ LIQUID_DEVICE inline uint32_t L3HighestBit(uint32_t value) {
   return 31 - static_cast<uint32_t>(__clz(static_cast<int>(value)));
 #else
   return 31 - static_cast<uint32_t>(__builtin_clz(value));
+#endif
+}
+
+// The same; all ones if none is.
+LIQUID_DEVICE inline uint32_t L3HighestBitOrNone(uint32_t value) {
+#if defined(__CUDACC__)
+  uint32_t bit;
+  asm("bfind.u32 %0, %1;" : "=r"(bit) : "r"(value));
+  return bit;
+#else
+  return value == 0 ? ~0u : L3HighestBit(value);
+#endif
+}
+
+// The word with bit `at` % 32 alone.
+LIQUID_DEVICE inline uint32_t L3OneBit(uint32_t at) {
+#if defined(__CUDACC__)
+  return __funnelshift_l(0, 1, at);
+#else
+  return 1u << at % 32;
+#endif
+}
+
+// The word with that bit alone, which is 0 from bit 32 on.
+LIQUID_DEVICE inline uint32_t L3OneBitOrNone(uint32_t at) {
+#if defined(__CUDACC__)
+  return __funnelshift_lc(0, 1, at);
+#else
+  return at < 32 ? 1u << at : 0;
+#endif
+}
+
+// The bits in the other order.
+LIQUID_DEVICE inline uint32_t L3Reverse(uint32_t value) {
+#if defined(__CUDACC__)
+  return __brev(value);
+#else
+  uint32_t reversed = 0;
+  for (uint32_t i = 0; i < 32; ++i) reversed |= (value >> i & 1) << (31 - i);
+  return reversed;
 #endif
 }
 

@@ -58,52 +58,29 @@ LIQUID_DEVICE uint32_t L3DecodeTaskV2(Block& block, const L3DeviceTask& task,
   return 0;
 }
 
-// Decodes the first `count` of `tasks`, up to kL3FourTasks, as far as four
-// patches at once can be. They are of RGB with 8 bits. Returns a bit for each
-// task that L3DecodeTaskV2 has still to do, the same to all threads; the others
-// have their results.
-template <typename Out, typename Block>
-LIQUID_DEVICE uint32_t L3DecodeFours(Block& block, const L3DeviceTask* tasks,
-                                     uint32_t count, const uint8_t* bytes,
-                                     const L3DeviceOutput& output, Out* pixels,
-                                     uint8_t* memory, uint32_t* results) {
-  using Warp = typename Block::Warp;
-  uint32_t wrong = 0;
-  if (output.verified == 0) {
-    L3SharedCrc* checksum = &reinterpret_cast<L3SharedV2*>(memory)->checksum;
-    LIQUID_SELDOM
-    for (uint32_t i = 0; i < count; ++i) {
-      const L3DeviceTask task = tasks[i];
-      L3StagePatch(block, task, bytes, output,
-                   L3PlaceStaged(task, kL3FourChannels, 8, memory), checksum);
-      wrong |= (checksum->differs != 0 ? 1u : 0u) << i;
-      block.EachThread([](uint32_t) {});
-    }
+// What L3DecodeFours needs to know.
+struct L3FoursV2 {
+  using Shared = L3SharedFours;
+
+  static LIQUID_DEVICE L3StagedPatch Stage(const L3DeviceTask& task,
+                                           uint8_t* memory,
+                                           L3SharedCrc** checksum) {
+    *checksum = &reinterpret_cast<L3SharedV2*>(memory)->checksum;
+    return L3PlaceStaged(task, kL3FourChannels, 8, memory);
   }
-  L3SharedFours* shared = reinterpret_cast<L3SharedFours*>(memory);
-  block.EachWarp(kL3FourWarps, [&](Warp& warp, uint32_t index) {
-    const uint32_t first = index * kL3FourPatches;
-    uint32_t left = 0;
-    if (first < count) {
-      const uint32_t rest = count - first;
-      left = L3DecodeFour(warp, tasks + first,
-                          rest < kL3FourPatches ? rest : kL3FourPatches,
-                          wrong >> first, bytes, output, pixels,
-                          results + first, shared->patches[index]);
-    }
-    warp.Each([&](uint32_t lane) {
-      if (lane == 0) shared->left[index] = left;
-    });
-  });
-  uint32_t left = 0;
-  LIQUID_UNROLL
-  for (uint32_t i = 0; i < kL3FourWarps; ++i) {
-    left |= shared->left[i] << kL3FourPatches * i;
+  template <typename Block>
+  static LIQUID_DEVICE void Prepare(Block&, Shared*) {}
+  template <typename Out, typename Warp>
+  static LIQUID_DEVICE uint32_t Decode(Warp& warp, const L3DeviceTask* tasks,
+                                       uint32_t count, uint32_t wrong,
+                                       const uint8_t* bytes,
+                                       const L3DeviceOutput& output,
+                                       Out* pixels, uint32_t* results,
+                                       uint32_t index, Shared* shared) {
+    return L3DecodeFour(warp, tasks, count, wrong, bytes, output, pixels,
+                        results, shared->patches[index]);
   }
-  // The memory is then the next tasks'.
-  block.EachThread([](uint32_t) {});
-  return left;
-}
+};
 
 }  // namespace liquid
 

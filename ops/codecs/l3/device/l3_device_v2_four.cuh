@@ -1,32 +1,22 @@
-// Four patches of version 2 at once, RGB of 8 bits, by one warp and without
-// barriers of the block: eight lanes have a patch, and a lane a group of each
-// channel, in one row after the other.
+// Four patches of version 2 at once, as l3_device_four.cuh says.
 //
 // As in l3_device_v2_band.cuh the differences of pixels to their left
-// neighbours go down their columns. Two of them lie in a word, in halves of 16
-// bits, of which the lower eight count: what is above them only grows, and is
-// taken away before it could reach the other half.
+// neighbours go down their columns. What is above the lower eight bits of one
+// only grows, and is taken away before it could reach the other half.
 //
 // What most patches are is decoded here. The rest is left to the block: patches
 // with nine widths, and all that is damaged.
 #ifndef LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_V2_FOUR_CUH_
 #define LIQUID_OPS_CODECS_L3_DEVICE_L3_DEVICE_V2_FOUR_CUH_
 
-#include "ops/codecs/l3/device/l3_device_store.cuh"
-#include "ops/codecs/l3/device/l3_device_v2_places.cuh"
+#include "ops/codecs/l3/device/l3_device_four.cuh"
 
 namespace liquid {
 
-constexpr uint32_t kL3FourPatches = kL3Warp / kL3Groups;  // of a warp
-constexpr uint32_t kL3FourWarps = 3;                      // of a block
-constexpr uint32_t kL3FourTasks = kL3FourPatches * kL3FourWarps;
-constexpr uint32_t kL3FourChannels = 3;
 constexpr uint32_t kL3FourWidths = 9;  // 0 to 8 bits
-constexpr uint32_t kL3FourRowBytes = kL3FourChannels * kL3V2Patch;
 // Rows whose widths are looked up together. So many differences, and twice as
 // many, add up to less than 16 bits.
 constexpr uint32_t kL3FourBandRows = 16;
-constexpr uint32_t kL3FourStoredRows = 2;
 
 // What turns fields of some width into residuals, each in half a word, and adds
 // them to what is above.
@@ -55,22 +45,13 @@ struct alignas(16) L3CodesOfChannel {
   uint32_t widths[2];  // eight bytes
 };
 
-// Where a patch's pixels go: L3Lines, and the part of the patch.
-struct alignas(8) L3LinesOfPatch {
-  size_t first, row_pitch, plane_pitch;
-  uint32_t elements, row_begin, row_end, x_begin;
-};
-
 // Of a patch, in a block's shared memory.
-struct alignas(16) L3SharedPatch {
-  uint8_t rows[kL3FourStoredRows * kL3FourRowBytes];  // of pixels
+struct alignas(16) L3SharedPatch : L3SharedPixels {
   L3CodesOfChannel codes[kL3FourChannels];
   L3FieldPair fields[kL3FourChannels][kL3FourWidths];
   L3Way ways[kL3FourChannels];
   // By row, channel and group.
   uint8_t widths[kL3FourBandRows * kL3FourChannels * kL3Groups];
-  L3LinesOfPatch lines;
-  uint32_t rows_end, groups;  // that are decoded; of a row
   uint8_t apart[16];
 };
 // So no two lanes' pixels meet in a bank of memory.
@@ -83,43 +64,26 @@ struct alignas(16) L3SharedFours {
 };
 
 // What a lane knows of its patch.
-struct L3LaneOfFour {
+struct L3LaneOfFour : L3LaneOfPixels {
   // Where the patch begins, or up to 15 bytes before; and in these bytes, where
   // the row's groups do, and what is behind the patch's end.
   L3Global words;
   uint32_t row_at, behind;
   L3SharedPatch* patch;
   L3Shared fields, ways;
-  L3Shared widths, pixels, pieces;     // the lane's, of the first row
-  uint32_t diffs[kL3FourChannels][4];  // above: pixels 0|2, 1|3, 4|6 and 5|7
-  uint32_t first;  // the bits of a lane's first word that are not of column 0
+  L3Shared widths;  // the lane's, of the first row
   bool any_top;
-  uint32_t red_green, blue_green;  // 1 where green is added
-  uint32_t mean;                   // 0x00FF00FF where the mean is added to blue
-  // Of the row.
-  uint32_t bits[kL3FourChannels];  // of a group's fields
-  uint32_t groups_at[kL3FourChannels];
-  uint32_t pairs[kL3FourChannels][2];
+  L3Colours colours;
+  L3Shared pieces;  // the lane's, of the first row
   // Where the first of its pieces of 16 bytes of two rows goes, how far behind
   // it the others, and the next two rows'.
   L3Global out;
-  uint32_t out_at[3], out_step;
+  uint32_t out_at[2], out_step;
   uint32_t row_begin, rows;  // that are wanted, and go there
+  // Of the row.
+  uint32_t bits[kL3FourChannels];  // of a group's fields
+  uint32_t groups_at[kL3FourChannels];
 };
-
-// 32 bits from byte `at` on.
-LIQUID_DEVICE inline uint32_t L3FourWord(const L3Global& words, uint32_t at) {
-  return L3Funnel(words.Word(at / 4), words.Word(at / 4 + 1), 8 * at);
-}
-
-// Fields 0 | 2 and 1 | 3 of `n` bits of a word, in half a word each.
-LIQUID_DEVICE inline void L3SplitFields(uint32_t word, uint32_t n,
-                                        const L3FieldPair& fields,
-                                        uint32_t* even, uint32_t* odd) {
-  const uint32_t two = L3Permute(word, word * fields.Apart(), 0x7610);
-  *even = two & fields.Mask();
-  *odd = two >> n & fields.Mask();
-}
 
 // Eight codes of `bits` bits, 0 to 3, as the widths that they stand for.
 LIQUID_DEVICE inline uint64_t L3WidthsOfCodes(uint32_t word,
@@ -143,7 +107,6 @@ LIQUID_DEVICE inline bool L3ReadFourWords(const L3DeviceTask& task,
   L3SharedPatch* shared = own->patch;
   bool known = true;
   own->any_top = false;
-  own->first = L3Opaque(group == 0 ? 0xFFFF0000 : 0xFFFFFFFF);
   uint32_t next = own->row_at + 4 + 4 * kL3FourChannels;
   LIQUID_UNROLL
   for (uint32_t c = 0; c < kL3FourChannels; ++c) {
@@ -171,10 +134,10 @@ LIQUID_DEVICE inline bool L3ReadFourWords(const L3DeviceTask& task,
     LIQUID_UNROLL
     for (uint32_t i = 0; i < 4; ++i) own->diffs[c][i] = 0;
     if (group == 0) own->diffs[c][0] = L3BaseOf(word);
-    if (c == 0) own->red_green = L3Opaque(colour);
+    if (c == 0) own->colours.red_green = L3Opaque(colour);
     if (c == 2) {
-      own->blue_green = L3Opaque(colour == 1 ? 1u : 0u);
-      own->mean = colour == 2 ? 0x00FF00FF : 0;
+      own->colours.blue_green = L3Opaque(colour == 1 ? 1u : 0u);
+      own->colours.mean = colour == 2 ? 0x00FF00FF : 0;
     }
     for (uint32_t n = group; n < kL3FourWidths; n += kL3Groups) {
       const uint32_t start = 256 - (1u << n >> 1) + (0x80 >> shift);
@@ -240,55 +203,16 @@ LIQUID_DEVICE inline void L3AddGroup(L3LaneOfFour* own, uint32_t c) {
   const uint32_t high = L3Funnel(second, words.Word(2), 8 * at);
   const uint32_t all_taken = own->ways.Word(c * kL3WayBytes);
   uint32_t residuals[4];
-  L3SplitFields(low, n, fields, &residuals[0], &residuals[1]);
-  L3SplitFields(L3FunnelTo(low, high, 4 * n), n, fields, &residuals[2],
-                &residuals[3]);
+  L3SplitFields(low, n, fields.Apart(), fields.Mask(), &residuals[0],
+                &residuals[1]);
+  L3SplitFields(L3FunnelTo(low, high, 4 * n), n, fields.Apart(), fields.Mask(),
+                &residuals[2], &residuals[3]);
   LIQUID_UNROLL
   for (uint32_t i = 0; i < 4; ++i) {
     const uint32_t above = own->diffs[c][i];
     const uint32_t taken = i == 0 ? all_taken & own->first : all_taken;
     own->diffs[c][i] = above + (residuals[i] + fields.Start()) -
                        (((above & taken) ^ 0x00800080) >> fields.Shift());
-  }
-}
-
-// Takes the sums of a row's groups, and leaves what the lanes before a lane
-// have together.
-template <typename Warp>
-LIQUID_DEVICE void L3SumBefore(Warp& warp, typename Warp::Lanes& sums,
-                               typename Warp::Lanes& all) {
-  typename Warp::Lanes own = sums;
-  LIQUID_UNROLL
-  for (uint32_t step = 1; step < kL3Groups; step *= 2) {
-    warp.template AddBelow<kL3Groups>(sums, step);
-  }
-  typename Warp::Lanes last;
-  warp.Compute([&](uint32_t lane) { last[lane] = lane | (kL3Groups - 1); });
-  all = warp.FromLane(sums, last);
-  warp.Compute([&](uint32_t lane) { sums[lane] -= own[lane]; });
-}
-
-// The words of a lane's 8 pixels, from their samples in pairs of each channel:
-// pixels 0|2, 1|3, 4|6 and 5|7.
-LIQUID_DEVICE inline void L3WritePixels(const uint32_t (*samples)[4],
-                                        const L3Shared& to, uint32_t offset) {
-  uint32_t words[6];
-  LIQUID_UNROLL
-  for (uint32_t i = 0; i < 2; ++i) {
-    const uint32_t even = 2 * i, odd = 2 * i + 1;
-    const uint32_t r0g0r2g2 =
-        L3Permute(samples[0][even], samples[1][even], 0x6240);
-    const uint32_t b0r1b2r3 =
-        L3Permute(samples[2][even], samples[0][odd], 0x6240);
-    const uint32_t g1b1g3b3 =
-        L3Permute(samples[1][odd], samples[2][odd], 0x6240);
-    words[3 * i] = L3Permute(r0g0r2g2, b0r1b2r3, 0x5410);
-    words[3 * i + 1] = L3Permute(g1b1g3b3, r0g0r2g2, 0x7610);
-    words[3 * i + 2] = L3Permute(b0r1b2r3, g1b1g3b3, 0x7632);
-  }
-  LIQUID_UNROLL
-  for (uint32_t i = 0; i < 3; ++i) {
-    to.Write(words[2 * i], words[2 * i + 1], offset + 8 * i);
   }
 }
 
@@ -321,38 +245,13 @@ LIQUID_DEVICE void L3DecodeFourRows(
     o.row_at = next < o.behind ? next : o.behind;
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) L3AddGroup(&o, c);
-    uint32_t sum[kL3FourChannels];
-    LIQUID_UNROLL
-    for (uint32_t c = 0; c < kL3FourChannels; ++c) {
-      // Neighbours together.
-      LIQUID_UNROLL
-      for (uint32_t i = 0; i < 2; ++i) {
-        o.pairs[c][i] = o.diffs[c][2 * i] + o.diffs[c][2 * i + 1];
-      }
-      sum[c] = L3AddSamples<uint16_t>(
-          o.pairs[c][0], 2, L3AddSamples<uint16_t>(o.pairs[c][1], 2, 0));
-    }
-    // Eight sums of eight bits take eleven; of the last, eight are enough.
-    sums[lane] = (sum[0] & 255) + (sum[1] & 255) * 0x800 + sum[2] * 0x1000000;
+    sums[lane] = L3SumGroups(&o);
   });
   L3SumBefore(warp, sums, all);
   warp.Each([&](uint32_t lane) {
     L3LaneOfFour& o = own[lane];
     uint32_t samples[kL3FourChannels][4];
-    LIQUID_UNROLL
-    for (uint32_t c = 0; c < kL3FourChannels; ++c) {
-      // Of the lanes before, in both halves.
-      uint32_t start = c == 0   ? L3Permute(sums[lane], 0, 0x4040)
-                       : c == 1 ? L3Permute(sums[lane] * 0x20, 0, 0x4242)
-                                : L3Permute(sums[lane], 0, 0x4343);
-      LIQUID_UNROLL
-      for (uint32_t i = 0; i < 2; ++i) {
-        const uint32_t odd = o.pairs[c][i] * 0x00010001 + start;
-        samples[c][2 * i + 1] = odd;
-        samples[c][2 * i] = odd - o.diffs[c][2 * i + 1];
-        start = L3Permute(odd, 0, 0x4242);
-      }
-    }
+    L3AddUpGroups(o, sums[lane], samples);
     if (tops) {
       LIQUID_UNROLL
       for (uint32_t c = 0; c < kL3FourChannels; ++c) {
@@ -370,56 +269,8 @@ LIQUID_DEVICE void L3DecodeFourRows(
         }
       }
     }
-    LIQUID_UNROLL
-    for (uint32_t i = 0; i < 4; ++i) {
-      samples[0][i] += samples[1][i] * o.red_green;
-      samples[2][i] += samples[1][i] * o.blue_green;
-    }
-    if (means) {
-      LIQUID_UNROLL
-      for (uint32_t i = 0; i < 4; ++i) {
-        const uint32_t r = samples[0][i], g = samples[1][i];
-        samples[2][i] +=
-            ((r | g) & o.mean) - (((r ^ g) & o.mean & 0x00FE00FE) >> 1);
-      }
-    }
+    L3TurnSamples(o.colours, means, samples);
     L3WritePixels(samples, o.pixels, row * kL3FourRowBytes);
-  });
-}
-
-// Stores rows `y` and the next of the patches that `which` has bits of, as far
-// as they are wanted, wherever they begin and of whatever type.
-template <typename Out, typename Warp>
-LIQUID_DEVICE void L3StoreFourLines(Warp& warp, uint32_t which, uint32_t y,
-                                    const L3DeviceOutput& output, Out* pixels,
-                                    const L3SharedPatch* patches) {
-  warp.Each([&](uint32_t lane) {
-    const uint32_t row = lane / kL3Team, place = lane % kL3Team;
-    static_assert(kL3Warp / kL3Team == kL3FourStoredRows, "a team has a row");
-    LIQUID_SELDOM
-    for (uint32_t i = 0; i < kL3FourPatches; ++i) {
-      if ((which >> i & 1) == 0) continue;
-      const L3LinesOfPatch& lines = patches[i].lines;
-      if (y + row < lines.row_begin || y + row >= lines.row_end) continue;
-      const uint8_t* from =
-          &patches[i]
-               .rows[row * kL3FourRowBytes + lines.x_begin * kL3FourChannels];
-      Out* line = pixels +
-                  (lines.first + (y + row - lines.row_begin) * lines.row_pitch);
-      if (output.planar != 0) {
-        LIQUID_SELDOM
-        for (uint32_t c = 0; c < kL3FourChannels; ++c) {
-          L3ConvertLine<uint8_t>(from + c, kL3FourChannels,
-                                 line + c * lines.plane_pitch, lines.elements,
-                                 c, false, place, output);
-        }
-      } else if constexpr (L3IsSame<Out, uint8_t>) {
-        L3CopyLine(from, line, lines.elements, place);
-      } else {
-        L3ConvertLine<uint8_t>(from, 1, line, lines.elements, 0, true, place,
-                               output);
-      }
-    }
   });
 }
 
@@ -437,41 +288,39 @@ LIQUID_DEVICE bool L3BeginPatch(const L3DeviceTask& task, uint32_t group,
   own->fields = L3Shared(shared->fields);
   own->ways = L3Shared(shared->ways);
   own->widths = L3Shared(&shared->widths[group]);
-  own->pixels = L3Shared(&shared->rows[group * kL3FourChannels * kL3Group]);
-  own->pieces = L3Shared(&shared->rows[group * kL3PieceBytes]);
   const bool known = L3ReadFourWords(task, group, own);
   const L3Lines<Out> lines(task, output, pixels);
-  // Whether all pieces of 16 bytes lie in the tensor as they do here.
   const bool pieces =
-      L3IsSame<Out, uint8_t> && lines.per_row == 1 &&
-      lines.elements == kL3FourRowBytes &&
-      (reinterpret_cast<size_t>(lines.first) | lines.row_pitch) %
-              kL3PieceBytes ==
-          0 &&
-      lines.row_pitch >> 31 == 0;
+      L3BeginPixels(lines, task, group, pixels, known, shared, own);
+  own->pieces = L3Shared(&shared->rows[group * kL3PieceBytes]);
   own->row_begin = task.row_begin;
-  own->rows = pieces && known ? task.row_end - task.row_begin : 0;
-  own->out_step = kL3FourStoredRows * static_cast<uint32_t>(lines.row_pitch);
-  own->out = L3Global(lines.first);
+  own->rows = pieces ? task.row_end - task.row_begin : 0;
   // Rows before the first one that is wanted lie before the tensor.
-  own->out.Add(0 - task.row_begin * lines.row_pitch);
+  own->out = L3Global(lines.first);
+  own->out.Add(group * kL3PieceBytes - task.row_begin * lines.row_pitch);
+  // A row has twelve: a lane has one or two of the first row.
+  const uint32_t pitch = static_cast<uint32_t>(lines.row_pitch);
+  constexpr uint32_t kLanes = kL3Groups * kL3PieceBytes;
+  own->out_at[0] =
+      L3Opaque(group < 4 ? kLanes : kLanes + pitch - kL3FourRowBytes);
+  own->out_at[1] = L3Opaque(2 * kLanes + pitch - kL3FourRowBytes);
+  own->out_step = kL3FourStoredRows * pitch;
+  return known;
+}
+
+// Stores a lane's pieces of rows `y` and the next.
+LIQUID_DEVICE inline void L3StorePieces(uint32_t group, uint32_t y,
+                                        L3LaneOfFour* own) {
   LIQUID_UNROLL
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t piece = group + kL3Groups * i;
-    own->out_at[i] =
-        L3Opaque(piece / 12 * static_cast<uint32_t>(lines.row_pitch) +
-                 piece % 12 * kL3PieceBytes);
+    if (y + piece / 12 - own->row_begin < own->rows) {
+      L3Global out = own->out;
+      if (i > 0) out.Add(own->out_at[i - 1]);
+      out.Write(own->pieces.Piece(kL3Groups * i * kL3PieceBytes));
+    }
   }
-  if (group == 0) {
-    shared->lines = {static_cast<size_t>(lines.first - pixels),
-                     lines.row_pitch,
-                     lines.plane_pitch,
-                     lines.elements,
-                     task.row_begin,
-                     known && !pieces ? task.row_end : 0,
-                     task.x_begin};
-  }
-  return known;
+  own->out.Add(own->out_step);
 }
 
 // Decodes up to four tasks, those of `tasks` that are below `count` and not in
@@ -497,16 +346,11 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
     }
     if (!known) own[lane].rows = 0;
   });
-  uint32_t last = 0, lines = 0;
-  LIQUID_UNROLL
-  for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
-    const uint32_t rows = patches[patch].rows_end;
-    last = last < rows ? rows : last;
-    lines |= (rows != 0 && patches[patch].lines.row_end != 0 ? 1u : 0u)
-             << patch;
-  }
-  const bool means =
-      warp.Ballot([&](uint32_t lane) { return own[lane].mean != 0; }) != 0;
+  uint32_t last = 0;
+  const uint32_t lines = L3LinesOfPatches(patches, &last);
+  const bool means = warp.Ballot([&](uint32_t lane) {
+    return own[lane].colours.mean != 0;
+  }) != 0;
 
   const bool tops =
       warp.Ballot([&](uint32_t lane) { return own[lane].any_top; }) != 0;
@@ -531,17 +375,7 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
                          means, i);
       }
       warp.Each([&](uint32_t lane) {
-        L3LaneOfFour& o = own[lane];
-        LIQUID_UNROLL
-        for (uint32_t i = 0; i < 3; ++i) {
-          const uint32_t piece = lane % kL3Groups + kL3Groups * i;
-          if (y + row + piece / 12 - o.row_begin < o.rows) {
-            L3Global out = o.out;
-            out.Add(o.out_at[i]);
-            out.Write(o.pieces.Piece(kL3Groups * i * kL3PieceBytes));
-          }
-        }
-        o.out.Add(o.out_step);
+        L3StorePieces(lane % kL3Groups, y + row, &own[lane]);
       });
       if (lines != 0) {
         L3StoreFourLines(warp, lines, y + row, output, pixels, patches);
@@ -559,13 +393,7 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
     if (right && lane % kL3Groups == 0) results[patch] = 0;
     return right;
   });
-  uint32_t left = 0;
-  LIQUID_UNROLL
-  for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
-    const bool is_left = patch < count && (done >> patch * kL3Groups & 1) == 0;
-    left |= (is_left ? 1u : 0u) << patch;
-  }
-  return left;
+  return L3LeftOfFour(patches, done, count);
 }
 
 }  // namespace liquid
