@@ -683,10 +683,8 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
       if (group == 0) word = L3FirstBits(word, o.at[c]);
       o.shared.WriteByte(L3CountBits(word), kL3OnesAt + c * kL3Groups + group);
     }
-    lows[lane] = o.ks_of_row & 0x00070707;
     o.found = 0;
   });
-  L3SumBefore(warp, lows, all);
   L3PredictFour(warp, own, y / kL3BandRows, (modes & kL3Smooths) != 0);
   warp.Compute([&](uint32_t lane) {
     LIQUID_UNROLL
@@ -716,6 +714,9 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
       }
     });
   }
+  warp.Compute(
+      [&](uint32_t lane) { lows[lane] = own[lane].ks_of_row & 0x00070707; });
+  L3SumBefore(warp, lows, all);
   warp.Compute([&](uint32_t lane) {
     L3LaneOfRice& o = own[lane];
     LIQUID_UNROLL
