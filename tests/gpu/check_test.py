@@ -24,10 +24,13 @@ from absl.testing import absltest, flagsaver, parameterized
 from PIL import Image
 from tensorflow.python.eager import context
 
+import liquid_tf
 from liquid_tf._gpu import batch
 from liquid_tf._graph import gpu as _gpu_tf
 
 fake_gpu.install()
+# What is first imported beside the fake CuPy goes with it, and would come twice.
+_USED = liquid_tf.convert, liquid_tf.loader, liquid_tf.open
 
 
 class CheckTest(parameterized.TestCase):

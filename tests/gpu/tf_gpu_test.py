@@ -893,7 +893,7 @@ class RecordsTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(_DRIVER.count("registered"), registered)
     del dataset
     self._wait(lambda: self._used() <= before)
-    self.assertLessEqual(_streams(), streams)
+    self._wait(lambda: _streams() <= streams)
 
 
 def _streams() -> int:

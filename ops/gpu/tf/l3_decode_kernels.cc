@@ -178,14 +178,16 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     const Status started = StartDeviceBatch(
         work->batch, layout, parallel, work->slot().memory(),
         work->slot().lane(),
-        [this, context, work, workers, done](CuResult result) {
-          // What follows may call the driver, which its own thread must not.
-          workers->Schedule([this, context, work, result, done] {
-            const absl::Status ended = End(context, result, *work);
-            slots_.Return(work->taken.get());
-            if (!ended.ok()) context->SetStatus(ended);
-            done();
-          });
+        [this, context, work, workers, done](CuResult result) mutable {
+          // What follows may call the driver, which its own thread must not:
+          // nor may it be the last to let the batch go.
+          workers->Schedule(
+              [this, context, work = std::move(work), result, done] {
+                const absl::Status ended = End(context, result, *work);
+                slots_.Return(work->taken.get());
+                if (!ended.ok()) context->SetStatus(ended);
+                done();
+              });
         });
     if (!started.ok()) slots_.Return(work->taken.get());
     return ToTf(started);
