@@ -461,7 +461,6 @@ TEST_P(JpegDeviceTest, DamageIsFoundOrDoesNoHarm) {
     if (made.pixels[0] == image.expected) continue;
     // What damage leaves of a file is another one.
     Bytes now;
-    const Window whole = {0, 0, image.info.height, image.info.width};
     const Status status =
         DecodeByIndex(image.file, image.index, image.info, image.window, &now);
     ASSERT_TRUE(status.ok()) << status.message();
