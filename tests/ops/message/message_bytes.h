@@ -75,7 +75,7 @@ inline std::string MessageBytes(const InterleaveMessage& m) {
       int64_t{m.drop_remainder}, m.initial_epoch, m.initial_step, m.cache_bytes,
       m.spare_bytes, int64_t{m.keep_pixels}, m.mask_bytes, m.shares,
       m.samples_per_epoch, m.worker, m.workers, m.shard_policy, m.tier,
-      m.tier_bytes, m.tier_queue_bytes);
+      m.tier_bytes, m.tier_queue_bytes, m.device_millionths);
 }
 
 inline std::string MessageBytes(const FormatMessage& m) {
