@@ -140,11 +140,12 @@ class CudaScope {
  public:
   CudaScope(const CudaDriver& driver, CuContext context)
       : driver_(driver), result_(driver.context_push(context)) {
-    if (result_ == kCuSuccess) driver_.capture_mode(&capture_mode_);
+    if (result_ != kCuSuccess) return;
+    is_relaxed_ = driver_.capture_mode(&capture_mode_) == kCuSuccess;
   }
   ~CudaScope() {
     if (result_ != kCuSuccess) return;
-    driver_.capture_mode(&capture_mode_);
+    if (is_relaxed_) driver_.capture_mode(&capture_mode_);
     CuContext context;
     driver_.context_pop(&context);
   }
@@ -159,6 +160,7 @@ class CudaScope {
   const CudaDriver& driver_;
   const CuResult result_;
   int capture_mode_ = kCuCaptureRelaxed;  // of who is not in this scope
+  bool is_relaxed_ = false;
 };
 
 }  // namespace liquid

@@ -61,7 +61,6 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
       slot->is_decoding_ = true;
     }
   }
-  slot->is_free_ = false;
   const Status fits = FitTaken(fit, slot.get());
   if (fits.ok()) {
     *taken = std::move(slot);
@@ -100,7 +99,7 @@ Status L3Slots::FitTaken(const Fit& fit, L3Slot* slot) {
   bool any_to_empty = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    slot->is_empty_ = false;
+    slot->is_free_ = slot->is_empty_ = false;
     any_to_empty = AnyToEmpty();
   }
   const Status fits = fit(/*may_wait=*/!any_to_empty, slot);
