@@ -171,6 +171,7 @@ class Division:
     whole_bytes: that all of them would take, as they are kept.
     gpu_bytes: of a GPU's memory, for what is kept.
     gpu_share: of the bytes that are kept, those that are to lie there.
+    spared_bytes: of memory, which what lies there does not take.
   """
 
   spare_bytes: int
@@ -182,6 +183,7 @@ class Division:
   whole_bytes: int
   gpu_bytes: int = 0
   gpu_share: float = 0.0
+  spared_bytes: int = 0
 
   @property
   def held(self) -> float:
@@ -224,17 +226,22 @@ def divide(
   of_whole = _on_gpu(whole, sum(samples))
   # Of all, nothing leaves.
   there = gpu if gpu >= of_whole else gpu - gpu // _GPU_SLACK_PART
-  part = there / of_whole if of_whole else 0.0
-  more = part * whole - _here_of_gpu(part * whole, part * sum(samples))
-  cached = cached_samples(cache, samples, kept_size, room + max(0, int(more)))
+  part = _gpu_part(whole, sum(samples), room, there)
+  more = part * (whole - _here_of_gpu(whole, sum(samples)))
+  cached = cached_samples(cache, samples, kept_size, room + int(more))
   needed = sum(s / n * c for s, n, c in zip(kept_size, samples, cached) if n)
-  on_gpu = _on_gpu(needed, sum(cached))
-  gpu_share = min(1.0, there / on_gpu) if on_gpu else 0.0
-  # What is on the GPU has a part here.
-  here = needed * (1 - gpu_share)
-  here += _here_of_gpu(needed * gpu_share, sum(cached) * gpu_share)
-  share = min(1.0, room / here) if here else 1.0
+  # The GPU comes first; what is there has a part here.
+  on_gpu = _gpu_part(needed, sum(cached), room, there)
+  here_of_gpu = on_gpu * _here_of_gpu(needed, sum(cached))
+  share = 1.0
+  if needed:
+    share = on_gpu + min(1 - on_gpu, (room - here_of_gpu) / needed)
   kept = [int(n * share) for n in cached]
+  gpu_bytes = 0.0
+  if on_gpu:
+    # With what left and is still decoded, which is as much as the slack or less.
+    gpu_bytes = on_gpu * _on_gpu(needed, sum(cached)) * (1 + 2 / _GPU_SLACK_PART)
+    gpu_bytes = min(gpu, of_whole, gpu_bytes + wanted)
   return Division(
     spare_bytes=spare,
     cache_bytes=room,
@@ -243,12 +250,24 @@ def divide(
     resident=[k + f for k, f in zip(kept, fitting)],
     samples=list(samples),
     whole_bytes=whole,
-    # With what left and is still decoded, which is as much as the slack or less.
-    gpu_bytes=math.ceil(
-      min(gpu, of_whole, on_gpu * (1 + 2 / _GPU_SLACK_PART) + wanted)
-    ),
-    gpu_share=gpu_share,
+    gpu_bytes=math.ceil(gpu_bytes),
+    gpu_share=on_gpu / share if share else 0.0,
+    spared_bytes=max(0, int(on_gpu * needed - here_of_gpu)),
   )
+
+
+def _gpu_part(size: float, records: float, room: float, there: float) -> float:
+  """The part of such records that a GPU has room for, and memory for what stays here.
+
+  Args:
+    size: bytes that all would take in memory.
+    records: how many they are.
+    room: bytes of memory.
+    there: bytes of the GPU's memory.
+  """
+  if not size or not there:
+    return 0.0
+  return min(1.0, there / _on_gpu(size, records), room / _here_of_gpu(size, records))
 
 
 def _on_gpu(size: float, records: float) -> float:

@@ -25,7 +25,7 @@ class Cache:
   With `gpu`, of the records that stay between epochs, as many as fit lie in the memory
   of the GPU that decodes them, compressed, and the others in the host's: from the
   second epoch on no byte of their images crosses the bus (docs/gpu.md). Nor does the
-  order of samples depend on that.
+  order of samples depend on that, unless the size is "auto": then more are kept.
 
   Attributes:
     size: a share of the dataset ("30%"), bytes ("2GiB"), 0, or "auto" for what fits

@@ -96,7 +96,7 @@ def cache_on_device(snapshot: str, size: int, device: str) -> None:
     device: the GPU.
 
   Raises:
-    ValueError: the GPU has no room for them.
+    ValueError: the GPU has no room for them, or another one decodes these draws, too.
   """
   try:
     with tf.init_scope(), tf.device("CPU:0"):
@@ -106,6 +106,8 @@ def cache_on_device(snapshot: str, size: int, device: str) -> None:
       f"Cache: gpu must be at most what TensorFlow has free on {device}, which has no "
       f"room for {size} bytes: give less, or have others on that GPU take less"
     ) from None
+  except tf.errors.InvalidArgumentError as error:
+    raise ValueError(error.message) from None
 
 
 def start(

@@ -26,6 +26,7 @@ from liquid_tf._pipeline.sizes import Sizes
 from liquid_tf._pipeline.source import Source
 from liquid_tf._pipeline.spec import value_bytes
 from liquid_tf._pipeline.tuning import Tuning
+from liquid_tf._store import contents
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, argument, said, setting
 from liquid_tf.errors import WrongArgument
@@ -108,7 +109,7 @@ def make(
   if draws is not None and draws.snapshot.cache.form == "pixels":
     _check_kept_pixels(columns)
   if draws is not None and draws.snapshot.cache.gpu_bytes:
-    _check_gpu_cache(draws.snapshot.cache, columns)
+    _check_gpu_cache(draws.snapshot.cache, columns, sources)
   batch_size = draws.batch_size if draws is not None else _SOURCE_RECORDS
   round_batch = last_batch == "repeat"
   whole = round_batch or (draws is not None and draws.drops)
@@ -165,7 +166,7 @@ def _check(last_batch: str, decode: str, on_error: str, draws: Draws | None) -> 
     )
 
 
-def _check_gpu_cache(cache: Cache, columns: Columns) -> None:
+def _check_gpu_cache(cache: Cache, columns: Columns, sources: Sequence[Source]) -> None:
   """Raises ValueError where a GPU's memory cannot have what is kept."""
   if columns.decode == "cpu":
     raise WrongArgument(
@@ -176,6 +177,17 @@ def _check_gpu_cache(cache: Cache, columns: Columns) -> None:
       "Cache: gpu",
       cache.gpu,
       'must be 0 where features have "bytes", which would come back from the GPU',
+    )
+  if all(
+    source.format == "jpeg"
+    and not (contents.jpeg_index(source.manifest.data) or {}).get("records")
+    for source in sources
+  ):
+    raise WrongArgument(
+      "Cache: gpu",
+      cache.gpu,
+      "must be 0 where JPEG files have no entry points, since processors decode them: "
+      "`liquid-tf edit --jpeg_index=16` adds these",
     )
 
 

@@ -109,7 +109,7 @@ class Draws:
     if mixes is not None and mixes.changing:
       # Another epoch may hold more of a format than the first.
       most = [source.records for source in sources]
-    snapshot.most_bytes = room.most_bytes(most, division.gpu_bytes)
+    snapshot.most_bytes = room.most_bytes(most, division.spared_bytes)
     self.division, self.cached = division, division.cached
     self.mixes = mixes
     weights, self.groups = _weights(sources, weighing)

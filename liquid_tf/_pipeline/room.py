@@ -112,12 +112,12 @@ class Room:
       resident=[r - f for r, f in zip(division.resident, fewer)],
     )
 
-  def most_bytes(self, samples: Sequence[int], gpu: int) -> int:
+  def most_bytes(self, samples: Sequence[int], spared: int) -> int:
     """Most bytes of its memory that the pipeline may take: often the dataset is less.
 
     Args:
       samples: of each format that are in memory at once, at most.
-      gpu: bytes of them that a GPU's memory has.
+      spared: bytes that these do not take, since a GPU's memory has them.
     """
     pixels = self.snapshot.cache.form == "pixels"
     held = 0
@@ -128,7 +128,7 @@ class Room:
       records = max(1, source.records)
       each = budget.resident_bytes(size, records) / records
       held += round(each * min(records, most))
-    return min(self.snapshot.memory, self.lookahead + max(0, held - gpu))
+    return min(self.snapshot.memory, self.lookahead + max(0, held - spared))
 
   def _slack(
     self, samples: list[int], records: list[int], fill: list[int]

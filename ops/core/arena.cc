@@ -5,8 +5,9 @@
 
 namespace liquid {
 
-Arena::Arena(uint64_t address, uint64_t size, std::shared_ptr<const void> owner)
-    : owner_(std::move(owner)) {
+Arena::Arena(uint64_t address, uint64_t size, std::string where,
+             std::shared_ptr<const void> owner)
+    : where_(std::move(where)), owner_(std::move(owner)) {
   const uint64_t begin = (address + kAlignment - 1) / kAlignment * kAlignment;
   const uint64_t lost = std::min(size, begin - address);
   counters_.bytes = (size - lost) / kAlignment * kAlignment;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace liquid {
@@ -39,8 +40,12 @@ class Arena : public std::enable_shared_from_this<Arena> {
     uint64_t used = 0;   // of them, in pieces
   };
 
-  // Of the memory that `owner`, whatever it is, owns.
-  Arena(uint64_t address, uint64_t size, std::shared_ptr<const void> owner);
+  // Of the memory that `owner`, whatever it is, owns; `where` names whose it
+  // is.
+  Arena(uint64_t address, uint64_t size, std::string where,
+        std::shared_ptr<const void> owner);
+
+  const std::string& where() const { return where_; }
 
   // Takes a place of at least so many bytes, the smallest that is free. Null
   // where there is none.
@@ -51,6 +56,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   void GiveBack(uint64_t address, uint64_t size);
   void AddFree(uint64_t address, uint64_t size);
 
+  const std::string where_;
   const std::shared_ptr<const void> owner_;
   mutable std::mutex mu_;
   // Guarded by mu_: what is free, no two of which touch, by address and by

@@ -317,6 +317,10 @@ std::shared_ptr<const Arena::Piece> EpochDraws::TakePlace(
       options_.device_share >= 1 ||
       moved_bytes_ + bytes / 2 <= options_.device_share * new_bytes_;
   if (!its_turn && HasBytes(record)) return nullptr;
+  // What stays here, such as masks, may be most of it.
+  if (DeviceRecordBytes(record) > options_.cache_bytes - kept_bytes_) {
+    return nullptr;
+  }
   auto place =
       options_.arena->Take(record.content.image.size + kBehindOnDevice);
   if (place != nullptr) moved_bytes_ += bytes;
@@ -333,8 +337,7 @@ void EpochDraws::KeepOnDevice(const Draw& draw, RecordPtr record,
   item->move->to = std::move(place);
   item->move->promise = promise;
   RecordPtr promised = PromisedRecord(*record, promise);
-  kept_bytes_ +=
-      std::min(options_.cache_bytes - kept_bytes_, DeviceRecordBytes(*record));
+  kept_bytes_ += DeviceRecordBytes(*record);
   promise->Fulfil(std::move(record));
   next_[draw.format][draw.record] = std::move(promised);
 }

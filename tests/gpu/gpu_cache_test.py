@@ -282,6 +282,9 @@ class GpuCacheTest(parameterized.TestCase):
         make(path, transforms=_RECIPE, cache=cache)
       with self.assertRaisesRegex(ValueError, r'must be "cpu" where formats are not'):
         make(self._make("png", 2), transforms=_RECIPE, cache=cache, decode="gpu")
+      with self.assertRaisesRegex(ValueError, "where JPEG files have no entry points"):
+        path_without = self._make("jpeg", 2, encoders={"jpeg": {"index": "none"}})
+        make(path_without, transforms=_RECIPE, cache=cache, decode="gpu")
     with self.assertRaisesRegex(ValueError, r'gpu \("1MB"\) must be 0 where features'):
       liquid_tf.loader(
         path,

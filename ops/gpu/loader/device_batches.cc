@@ -64,7 +64,8 @@ Status MakeArena(const DevicePlace& place, uint64_t bytes,
         if (!freeing.status().ok()) return;
         place.driver->free(reinterpret_cast<CuAddress>(memory));
       });
-  *arena = std::make_shared<Arena>(address, bytes, owner);
+  *arena = std::make_shared<Arena>(
+      address, bytes, "GPU " + std::to_string(place.number), owner);
   return OkStatus();
 }
 

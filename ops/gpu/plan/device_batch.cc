@@ -70,6 +70,25 @@ Status CheckSizes(const DeviceBatch& batch) {
   return OkStatus();
 }
 
+// Steps are made for images of the dataset's kind, and a device trusts them.
+Status CheckKind(const Recipe& recipe, const DeviceBatch& batch) {
+  const ImageInfo& image = batch.rows[0];
+  const bool bytes = image.bits == 8;
+  const bool colours = bytes && image.channels == 3;
+  const size_t values = recipe.erasing.values.size();
+  const bool fits_values =
+      recipe.erase == 0 || values <= 1 || values == image.channels;
+  if (fits_values && (!recipe.NeedsColours() || colours) &&
+      (!recipe.NeedsBytes() || colours || (bytes && image.channels == 1))) {
+    return OkStatus();
+  }
+  return DataLoss(NameL3Image(0, batch.files[0].sample) + " has " +
+                  std::to_string(image.channels) + " channels of " +
+                  std::to_string(image.bits) +
+                  " bits, which the steps do not take: it is none that the "
+                  "dataset's manifest describes");
+}
+
 // Gives files their windows, where the plans of records say them.
 Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   bool needs_recipe = steps.type == PixelType::kFloat16;
@@ -90,6 +109,7 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
     window.x += plan.window.x;
   }
   if (!needs_recipe) return OkStatus();
+  LIQUID_RETURN_IF_ERROR(CheckKind(steps.recipe, *batch));
   LIQUID_RETURN_IF_ERROR(CheckSizes(*batch));
   const ImageInfo& first = batch->rows[0];
   LIQUID_RETURN_IF_ERROR(PlanImageDevice(
@@ -143,13 +163,15 @@ void AddRecords(const std::vector<RecordPtr>& records,
 
 void EndMoves(DeviceBatch* batch) {
   for (const DeviceBatch::Moved& moved : batch->moved) {
+    // The budget has counted only what stays in memory of one that is moved.
     RecordPtr there;
     if (batch->files[moved.file].is_moved &&
-        MakeDeviceRecord(*moved.record, batch->tasks.limits, moved.move->to,
-                         &there)
-            .ok()) {
-      moved.move->promise->Fulfil(std::move(there));
+        !MakeDeviceRecord(*moved.record, batch->tasks.limits, moved.move->to,
+                          &there)
+             .ok()) {
+      there = nullptr;
     }
+    moved.move->promise->Fulfil(std::move(there));
   }
   batch->moved.clear();
 }

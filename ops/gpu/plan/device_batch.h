@@ -65,8 +65,8 @@ void AddRecords(const std::vector<RecordPtr>& records,
                 DeviceBatch* batch);
 
 // Of a batch that is done and right: has the records that it moved be kept as
-// those that lie on the device. One for which there is no memory stays as it
-// is.
+// those that lie on the device. One that no device decodes, or for which there
+// is no memory, is not kept.
 void EndMoves(DeviceBatch* batch);
 
 // Plans a batch of at least one file; JPEG files must be records. `parallel`

@@ -75,6 +75,7 @@ Status MakeDeviceRecord(const Record& record, const DecodeLimits& limits,
   kept->row = record.row;
   kept->shard = record.shard;
   kept->number = record.number;
+  kept->replicas = record.replicas;
   kept->replaced = record.replaced;
   kept->on_device = std::move(place);
   kept->image_bytes = content.image.size;

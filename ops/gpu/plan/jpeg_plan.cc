@@ -185,8 +185,10 @@ class Segments {
     } else if (end == full_end && whole_) {
       segment.end = JpegDeviceEnd::kFile;
     }
-    if (!has_next) {
-      to = outline_.is_there() ? outline_.end() : FindEnd(data_, from);
+    if (!has_next && outline_.is_there()) {
+      to = outline_.end();
+    } else if (!has_next) {
+      to = FindEnd(data_, from);
       if (to - from >
           uint64_t{end - first} * 2 * BaselineScan::kMcuBytes + kMostRest) {
         return false;
@@ -324,8 +326,6 @@ bool OutlineJpeg(ByteSpan jpeg, ByteSpan index, const DecodeLimits& limits,
   };
   const uint64_t last = find(count - 1).position / 8;
   const uint64_t end = FindEnd(data, last);
-  // More would be too much for a window that has little of the last entry's.
-  if (end - last > kMostRest) return false;
   outline->assign(Outline::kHeader + (count + 7) / 8, '\0');
   StoreLittle32(static_cast<uint32_t>(end),
                 reinterpret_cast<uint8_t*>(outline->data()));

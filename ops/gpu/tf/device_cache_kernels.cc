@@ -36,6 +36,16 @@ class CacheOnDeviceOp : public OpKernel {
     std::shared_ptr<Snapshot> snapshot;
     OP_REQUIRES_OK(context,
                    SnapshotResource::Find(context, name, true, &snapshot));
+    // Draws may be decoded more than once, but not what lies on one GPU by
+    // another one.
+    const std::shared_ptr<Arena> before = snapshot->arena();
+    if (before != nullptr) {
+      OP_REQUIRES(context, before->where() == device_,
+                  absl::InvalidArgumentError(
+                      "the cache lies on " + before->where() + ", so " +
+                      device_ + " cannot decode these draws"));
+      return;
+    }
     const tensorflow::AllocationAttributes attributes(
         /*retry_on_failure=*/true, /*allocation_will_be_logged=*/false,
         /*freed_by_func=*/nullptr);
@@ -58,8 +68,8 @@ class CacheOnDeviceOp : public OpKernel {
         ToTf(CudaStatus(*driver, driver->stream_synchronize(gpu.compute),
                         "to wait for TensorFlow's stream")));
     const auto address = reinterpret_cast<uint64_t>(memory->data());
-    snapshot->SetArena(
-        std::make_shared<Arena>(address, static_cast<uint64_t>(bytes), memory));
+    snapshot->SetArena(std::make_shared<Arena>(
+        address, static_cast<uint64_t>(bytes), device_, memory));
   }
 
  private:

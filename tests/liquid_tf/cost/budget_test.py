@@ -184,6 +184,25 @@ class DivisionTest(tf.test.TestCase):
       sum(self._divide(1_500_000, "auto")[0].cached),
     )
 
+  def test_a_gpu_is_filled_first(self):
+    # 100,000 records of 100 KB each, in two formats; a GPU holds 40 % of them.
+    samples, size = [50_000, 50_000], [5_000_000_000] * 2
+    for memory in (300_000_000, 1_000_000_000, 4_000_000_000):
+      for cache in ("100%", "auto"):
+        division = budget.divide(
+          memory, 0, cache, samples, size, size, [0, 0], 4_300_000_000
+        )
+        there = division.gpu_share * sum(division.kept)
+        self.assertGreater(division.gpu_bytes, 3_900_000_000)
+        self.assertGreater(there, 0.37 * sum(samples))
+        here = sum(division.kept) - there
+        self.assertLess(here * 100_000 + there * (100_000 / 64 + 640), memory)
+        self.assertGreater(division.spared_bytes, 0.97 * 100_000 * there)
+        if cache == "auto":  # What is planned is kept.
+          self.assertGreater(sum(division.kept), 0.999 * sum(division.cached))
+    nothing = budget.divide(1 << 30, 0, 0, samples, size, size, [9, 9], 1 << 30)
+    self.assertEqual((nothing.gpu_bytes, nothing.gpu_share), (0, 0))
+
   def test_of_pixels_fewer_are_kept(self):
     self.assertEqual(self._divide(1 << 33, pixels=10)[0].kept, [500, 250])
     encoded = self._divide(3_000_000, "auto")[0].cached

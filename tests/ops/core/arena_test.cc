@@ -14,7 +14,8 @@ namespace {
 constexpr uint64_t kPlace = Arena::kAlignment;
 
 TEST(ArenaTest, PlacesAreAlignedAndInside) {
-  const auto arena = std::make_shared<Arena>(kPlace + 1, 10 * kPlace, nullptr);
+  const auto arena =
+      std::make_shared<Arena>(kPlace + 1, 10 * kPlace, "", nullptr);
   EXPECT_EQ(arena->counters().bytes, 9 * kPlace);
   std::vector<std::shared_ptr<const Arena::Piece>> pieces;
   while (auto piece = arena->Take(kPlace - 7)) pieces.push_back(piece);
@@ -31,11 +32,11 @@ TEST(ArenaTest, PlacesAreAlignedAndInside) {
 }
 
 TEST(ArenaTest, WhatIsTooLargeHasNoPlace) {
-  const auto arena = std::make_shared<Arena>(0, 4 * kPlace, nullptr);
+  const auto arena = std::make_shared<Arena>(0, 4 * kPlace, "", nullptr);
   EXPECT_EQ(arena->Take(4 * kPlace + 1), nullptr);
   EXPECT_EQ(arena->Take(UINT64_MAX), nullptr);
   EXPECT_NE(arena->Take(0), nullptr);
-  const auto small = std::make_shared<Arena>(1, kPlace, nullptr);
+  const auto small = std::make_shared<Arena>(1, kPlace, "", nullptr);
   EXPECT_EQ(small->counters().bytes, 0);
   EXPECT_EQ(small->Take(1), nullptr);
 }
@@ -43,7 +44,7 @@ TEST(ArenaTest, WhatIsTooLargeHasNoPlace) {
 TEST(ArenaTest, MemoryStaysWithItsPieces) {
   auto owner = std::make_shared<int>(1);
   const std::weak_ptr<int> there = owner;
-  auto arena = std::make_shared<Arena>(0, 4 * kPlace, std::move(owner));
+  auto arena = std::make_shared<Arena>(0, 4 * kPlace, "", std::move(owner));
   auto piece = arena->Take(1);
   arena.reset();
   EXPECT_FALSE(there.expired());
@@ -53,7 +54,7 @@ TEST(ArenaTest, MemoryStaysWithItsPieces) {
 
 TEST(ArenaTest, PiecesDoNotMeetAndComeTogetherAgain) {
   constexpr uint64_t kBytes = 200 * kPlace;
-  const auto arena = std::make_shared<Arena>(kPlace, kBytes, nullptr);
+  const auto arena = std::make_shared<Arena>(kPlace, kBytes, "", nullptr);
   std::mt19937_64 random(3);
   std::vector<std::shared_ptr<const Arena::Piece>> pieces;
   for (int step = 0; step < 20000; ++step) {

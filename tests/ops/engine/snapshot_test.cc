@@ -264,7 +264,7 @@ TEST(SnapshotTest, AForgottenOneKeepsNothing) {
     Snapshot::Lease lease = Take(snapshot.get(), 0);
     std::vector<RecordMap> memory = Everything();
     const std::weak_ptr<const Record> record = memory[0].begin()->second;
-    const auto arena = std::make_shared<Arena>(0, 1024, nullptr);
+    const auto arena = std::make_shared<Arena>(0, 1024, "", nullptr);
     snapshot->SetArena(arena);
     if (is_late) snapshot->Forget();
     snapshot->Release(lease.run.get(), 0, &held, std::move(memory));

@@ -35,5 +35,35 @@ TEST(DeviceBatchTest, AnImageOfAnotherSizeIsNamed) {
             "size, so crop or resize them");
 }
 
+TEST(DeviceBatchTest, StepsThatImagesDoNotFitAreRefused) {
+  Recipe colours, bytes, erased;
+  colours.grayscale = 1;
+  bytes.blur.chance = 1;
+  erased.erase = 1;
+  erased.erasing.values = {1, 2, 3};
+  for (const Recipe* recipe : {&colours, &bytes, &erased}) {
+    DeviceSteps steps;
+    steps.recipe = *recipe;
+    const ImageInfo info = {20, 30, 4, 8};
+    const std::vector<uint8_t> pixels(info.PixelBytes());
+    std::string file;
+    ASSERT_TRUE(Encode(Format::kRaw, {}, info, pixels.data(), &file).ok());
+    SamplePlan plan;
+    ASSERT_TRUE(PlanSample(Recipe(), 0, 0, info.height, info.width, 1,
+                           steps.limits.max_pixels, &plan)
+                    .ok());
+    plan.mirrored = true;
+    DeviceBatch batch;
+    batch.files.push_back({ByteSpan(file.data(), file.size()), {}, 7});
+    batch.inputs.push_back({&plan, info.height, info.width});
+    batch.rows.push_back(info);
+    const Status status = PlanDeviceBatch(steps, nullptr, &batch);
+    EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+    EXPECT_EQ(status.message(),
+              "image 0 (sample 7) has 4 channels of 8 bits, which the steps do "
+              "not take: it is none that the dataset's manifest describes");
+  }
+}
+
 }  // namespace
 }  // namespace liquid::device_batch_test
