@@ -300,6 +300,86 @@ TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
       << status.message();
 }
 
+// An image of dark noise with grains of salt, for which codes need escapes;
+// flat from column `calm` on.
+Bytes Salted(const ImageInfo& info, uint32_t calm, Noise* noise) {
+  Bytes pixels(info.PixelBytes(), 40);
+  for (size_t i = 0; i < pixels.size(); ++i) {
+    if (i / info.channels % info.width >= calm) continue;
+    pixels[i] = noise->Below(60) == 0 ? 168 : 40 + noise->Below(5);
+  }
+  return pixels;
+}
+
+// Moves bits [from, to) of some bytes up by one, over bit `to`; bit `from`
+// becomes 0.
+void InsertZero(uint8_t* bytes, size_t from, size_t to) {
+  const auto bit = [&](size_t i) { return bytes[i / 8] >> i % 8 & 1; };
+  const auto set = [&](size_t i, int value) {
+    bytes[i / 8] =
+        static_cast<uint8_t>((bytes[i / 8] & ~(1 << i % 8)) | value << i % 8);
+  };
+  for (size_t i = to; i > from; --i) set(i, bit(i - 1));
+  set(from, 0);
+}
+
+// A zero more in an escape of the compact profile, and one less behind: in the
+// padding, where all other codes and all bytes are still what they were. The
+// last groups of the row have no part in it: the image lacks them, or they are
+// flat.
+TEST(L3DeviceErrorTest, EscapesOfTooManyZerosFareAsOnTheCpu) {
+  Noise noise(3);
+  for (const auto& [width, calm] : {std::pair(40, 40), std::pair(64, 24)}) {
+    int refused = 0;
+    const ImageInfo info = Info(12, width, 3);
+    const Bytes original = Salted(info, calm, &noise);
+    const std::string file =
+        EncodeAsL3(L3Version::kV2, 0, info, original, L3Profile::kCompact);
+    const std::vector<L3PatchBytes> patches = L3PatchesIn(file);
+    ASSERT_EQ(patches.size(), 1u);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(file.data());
+    const size_t headers = patches[0].begin + 4;
+    // As against few colours.
+    ASSERT_EQ(bytes[headers + 1] & 0x80, 0);
+    size_t segment = headers + 3 * kL3ChannelHeader;
+    for (uint32_t c = 0; c < 3; ++c) {
+      const size_t begin = 8 * segment;
+      segment += LoadLittle16(bytes + headers + c * kL3ChannelHeader);
+      size_t zeros = 0;
+      for (size_t at = begin; at < 8 * segment; ++at) {
+        const bool one = (bytes[at / 8] >> at % 8 & 1) != 0;
+        const bool escape = one && zeros == kL3LongestRun;
+        zeros = one ? 0 : zeros + 1;
+        if (!escape) continue;
+        // The padding ends with a byte.
+        for (size_t to = at | 7; to < 8 * segment; to += 8) {
+          if ((bytes[to / 8] & 0x80) != 0) continue;
+          std::string damaged = file;
+          InsertZero(reinterpret_cast<uint8_t*>(&damaged[0]), at, to);
+          MendL3(&damaged);
+          const Window whole = {0, 0, info.height, info.width};
+          for (const Window& window : {whole, Window{0, 0, 11, info.width}}) {
+            ImageInfo image;
+            Bytes expected, pixels;
+            const Status cpu = DecodeExactly(damaged, info, window, &expected);
+            const Status status = DecodeOnHost<uint8_t>(
+                damaged, window, HostOrder::kForward, &image, &pixels);
+            ASSERT_EQ(status.code(), cpu.code())
+                << width << " " << c << " " << at << " " << to << ": "
+                << status.message() << " / " << cpu.message();
+            if (!status.ok()) {
+              ++refused;
+            } else {
+              ASSERT_TRUE(pixels == expected) << c << " " << at << " " << to;
+            }
+          }
+        }
+      }
+    }
+    EXPECT_GT(refused, 1000) << width;
+  }
+}
+
 // A row of version 1 that is said to be wider than 8 bits, and one that ends
 // early.
 TEST(L3DeviceErrorTest, RowsOfVersion1) {

@@ -527,6 +527,17 @@ LIQUID_DEVICE bool L3TakeOddGroups(
       }
     }
   });
+  // The last lane tells where a row ends. It counts ones to find its own group,
+  // so it does not see that a code before has too many zeros.
+  const uint32_t bad = warp.Ballot([&](uint32_t lane) {
+    const L3LaneOfRice& o = own[lane];
+    bool past = false;
+    LIQUID_UNROLL
+    for (uint32_t c = 0; c < kL3FourChannels; ++c) {
+      past = past || o.at[c] + o.row_bits[c] >= 8 * o.end;
+    }
+    return past;
+  });
   typename Warp::Lanes last;
   warp.Compute([&](uint32_t lane) { last[lane] = lane | (kL3Groups - 1); });
   LIQUID_UNROLL
@@ -534,6 +545,13 @@ LIQUID_DEVICE bool L3TakeOddGroups(
     typename Warp::Lanes bits;
     warp.Compute([&](uint32_t lane) { bits[lane] = own[lane].row_bits[c]; });
     bits = warp.FromLane(bits, last);
+    if (bad != 0) {
+      warp.Compute([&](uint32_t lane) {
+        if ((bad >> lane / kL3Groups * kL3Groups & 0xFF) != 0) {
+          bits[lane] = 8 * own[lane].end;
+        }
+      });
+    }
     warp.Compute([&](uint32_t lane) { own[lane].Skip(c, bits[lane]); });
   }
   typename Warp::Lanes counts, all;
