@@ -28,6 +28,8 @@ _OUTPUT = np.dtype(
     ("mean", "<f4", 4),
     ("std", "<f4", 4),
     ("verified", "<u4"),
+    ("unused", "<u4"),
+    ("mean_image", "<u8"),
   ]
 )
 

@@ -9,6 +9,7 @@ copy.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 # There is no public way to run a function of a dataset on a GPU.
@@ -119,6 +120,7 @@ def start(
   dtype: tf.DType,
   mean: Sequence[float] | None,
   std: Sequence[float] | None,
+  mean_image: np.ndarray | None = None,
   planar: bool,
   max_pixels: int,
   max_scans: int = Limits().scans,
@@ -136,6 +138,8 @@ def start(
     dtype: of the pixels.
     mean: numbers, one or one for each channel; None for 0.
     std: likewise, None for 1.
+    mean_image: of records, float32 [height, width, channels] in place of `mean`, which
+      stays in the GPU's memory; None or empty for none.
     planar: whether channels come before rows.
     max_pixels: of a whole image, at most.
     max_scans: of a JPEG file, at most.
@@ -155,6 +159,7 @@ def start(
       samples,
       mean=tf.constant([0.0] if mean is None else mean, tf.float32),
       std=tf.constant([1.0] if std is None else std, tf.float32),
+      mean_image=tf.zeros([0, 0, 0]) if mean_image is None else tf.constant(mean_image),
       dtype=dtype,
       planar=planar,
       recipe=list(recipe),
@@ -237,6 +242,7 @@ def decoded(
   dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
   planar = recipe.channels_first
   lines = recipe.lines()
+  mean_image = recipe.mean_image()
   n, height, width, channels = shape
   shape = [n, channels, height, width] if planar else [n, height, width, channels]
 
@@ -247,6 +253,7 @@ def decoded(
       dtype=dtype,
       mean=recipe.mean,
       std=recipe.std,
+      mean_image=mean_image,
       planar=planar,
       recipe=lines,
       device=device,

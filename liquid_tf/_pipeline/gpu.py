@@ -7,7 +7,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Mix, Normalize, Ragged
+from liquid_tf.transforms import Mix, Ragged
 
 _NAME = re.compile(r"gpu(?::(\d{1,6}))?", re.ASCII)
 FORMATS = ("l3", "l3-compact", "raw", "jpeg")
@@ -74,12 +74,11 @@ def check(
 def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
   """Raises ValueError for a step that a GPU does not do with these formats."""
   for step in recipe.given:
-    means = isinstance(step, Normalize) and step.mean_image is not None
-    if isinstance(step, (Mix, Ragged)) or means:
+    if isinstance(step, (Mix, Ragged)):
       raise ValueError(
         f"transforms: {step} must not be given with {setting('decode', 'gpu')}, which "
-        "neither mixes images nor subtracts one, and makes batches of one size: decode "
-        "on the processors, or leave it to the model"
+        "does not mix images, and makes batches of one size: decode on the processors, "
+        "or leave it to the model"
       )
   if recipe.drafts and "jpeg" in formats:
     raise ValueError(

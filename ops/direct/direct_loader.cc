@@ -197,7 +197,7 @@ PoolBatchAllocator* Allocator() {
 }
 
 Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
-                LiquidLoader* loader) {
+                const MeanImage& mean, LiquidLoader* loader) {
   const auto* const type =
       std::find_if(std::begin(kPixels), std::end(kPixels),
                    [&](const auto& one) { return one.second == gpu.dtype; });
@@ -206,7 +206,8 @@ Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
                            ") must be one of pixels");
   }
   return DeviceBatches::Create(
-      loader->loader.get(), message, gpu.number, type->first, gpu.cache_bytes,
+      loader->loader.get(), message, mean, gpu.number, type->first,
+      gpu.cache_bytes,
       [](const std::string& why) {
         std::fprintf(stderr, "liquid: %s\n", why.c_str());
       },
@@ -229,10 +230,11 @@ Status Create(const LiquidLoaderPlan& plan, LiquidLoader** made) {
   };
   auto loader = std::make_unique<LiquidLoader>();
   const DecodeMessage decode = config.decode;
+  const MeanImage mean = config.mean;
   LIQUID_RETURN_IF_ERROR(
       Loader::Create(std::move(config), Allocator(), &loader->loader));
   if (plan.gpu != nullptr) {
-    LIQUID_RETURN_IF_ERROR(DecodeOn(*plan.gpu, decode, loader.get()));
+    LIQUID_RETURN_IF_ERROR(DecodeOn(*plan.gpu, decode, mean, loader.get()));
   }
   *made = loader.release();
   return OkStatus();

@@ -25,17 +25,6 @@ std::vector<float> Repeated(const std::vector<float>& numbers, float otherwise,
   return all;
 }
 
-std::vector<float> InLayout(const FinishSpec& spec) {
-  std::vector<float> planes(spec.mean_image);
-  const size_t pixels = spec.mean_height * spec.mean_width;
-  for (size_t c = 0; spec.channels_first && c < spec.channels; ++c) {
-    for (size_t i = 0; i < pixels; ++i) {
-      planes[c * pixels + i] = spec.mean_image[i * spec.channels + c];
-    }
-  }
-  return planes;
-}
-
 const FinishLoops<uint8_t>& LoopsFor(const FinishKernels& kernels, uint8_t) {
   return kernels.bytes;
 }
@@ -66,6 +55,27 @@ size_t BytesOf(PixelType type) {
       return 4;
   }
   return 4;
+}
+
+std::vector<float> MeanInLayout(const FinishSpec& spec) {
+  std::vector<float> planes(spec.mean_image);
+  const size_t pixels = spec.mean_height * spec.mean_width;
+  for (size_t c = 0; spec.channels_first && c < spec.channels; ++c) {
+    for (size_t i = 0; i < pixels; ++i) {
+      planes[c * pixels + i] = spec.mean_image[i * spec.channels + c];
+    }
+  }
+  return planes;
+}
+
+Status CheckMeanSize(size_t mean_height, size_t mean_width, size_t height,
+                     size_t width) {
+  if (height == mean_height && width == mean_width) return OkStatus();
+  return InvalidArgument("Normalize: mean_image has " +
+                         std::to_string(mean_height) + "x" +
+                         std::to_string(mean_width) + " pixels, the image " +
+                         std::to_string(height) + "x" + std::to_string(width) +
+                         ": resize or crop images to its size");
 }
 
 Status Finisher::Create(const FinishSpec& spec, Finisher* finisher) {
@@ -101,20 +111,13 @@ Status Finisher::Create(const FinishSpec& spec, Finisher* finisher) {
   finisher->kernels_ = &BestFinishKernels();
   finisher->means_ = Repeated(spec.mean, 0, spec.channels, spec.channels_first);
   finisher->stds_ = Repeated(spec.std, 1, spec.channels, spec.channels_first);
-  finisher->planes_ = InLayout(spec);
+  finisher->planes_ = MeanInLayout(spec);
   return OkStatus();
 }
 
 Status Finisher::CheckSize(size_t height, size_t width) const {
-  if (spec_.mean_image.empty() ||
-      (height == spec_.mean_height && width == spec_.mean_width)) {
-    return OkStatus();
-  }
-  return InvalidArgument(
-      "Normalize: mean_image has " + std::to_string(spec_.mean_height) + "x" +
-      std::to_string(spec_.mean_width) + " pixels, the image " +
-      std::to_string(height) + "x" + std::to_string(width) +
-      ": resize or crop images to its size");
+  if (spec_.mean_image.empty()) return OkStatus();
+  return CheckMeanSize(spec_.mean_height, spec_.mean_width, height, width);
 }
 
 template <typename T>

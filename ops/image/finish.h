@@ -39,6 +39,13 @@ struct FinishSpec {
   bool channels_first = false;
 };
 
+// The mean image of a spec, its values in the order of those of the result.
+std::vector<float> MeanInLayout(const FinishSpec& spec);
+// Error: InvalidArgument where images of that size have a mean image of
+// another one.
+Status CheckMeanSize(size_t mean_height, size_t mean_width, size_t height,
+                     size_t width);
+
 // Immutable, and so thread-safe.
 class Finisher {
  public:

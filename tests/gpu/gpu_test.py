@@ -270,7 +270,9 @@ class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
       liquid_tf.gpu.Decode()(tf.constant([b""]))
     with self.assertRaisesRegex(tf.errors.NotFoundError, "TensorFlow has no GPU:0"):
       ops.lib().liquid_decode_l3_device(
-        [b""], [[0, 0, 0, 0]], tf.zeros([0], tf.int64), [0.0], [1.0], dtype=tf.uint8
+        *([b""], [[0, 0, 0, 0]], tf.zeros([0], tf.int64), [0.0], [1.0]),
+        mean_image=tf.zeros([0, 0, 0]),
+        dtype=tf.uint8,
       )
 
 

@@ -27,9 +27,15 @@ from liquid_tf._loader.ragged import RaggedArray
 from liquid_tf.transforms import (
   Boxes,
   Cast,
+  CenterCrop,
   ChannelsFirst,
+  Mirror,
+  Normalize,
+  Pad,
   Ragged,
   RandomCrop,
+  RandomResizedCrop,
+  Resize,
   Rotate,
   Views,
 )
@@ -159,6 +165,27 @@ class LoaderGpuTest(parameterized.TestCase):
         with liquid_tf.loader(path, 8, **options) as on_cpu:
           with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
             self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+
+  def test_a_mean_image(self):
+    path = self._make()
+    mean = np.random.default_rng(3).uniform(0, 255, (40, 28, 3)).astype("f4")
+    file = os.path.join(self._root.name, "mean.npy")
+    np.save(file, mean)
+    normalize = Normalize(std=recipes.STD, mean_image=file)
+    with self.leaves_nothing():
+      for steps in (
+        [RandomResizedCrop((40, 28)), Mirror(), normalize],
+        [Resize((40, 28)), Rotate(20), normalize, Cast("bfloat16"), ChannelsFirst()],
+        [CenterCrop((28, 28)), Pad((40, 28)), normalize, Cast("float16")],
+      ):
+        options = {"seed": 3, "transforms": steps}
+        with liquid_tf.loader(path, 8, **options) as on_cpu:
+          with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
+            self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+      steps = [Resize((40, 29)), normalize]
+      with liquid_tf.loader(path, 8, transforms=steps, decode="gpu") as found:
+        with self.assertRaisesRegex(ValueError, "mean_image has 40x28 .* 40x29"):
+          next(iter(found))
 
   @parameterized.parameters(None, 2)
   def test_boxes_follow_a_recipe(self, pad):

@@ -11,7 +11,7 @@ from absl.testing import absltest, parameterized
 from liquid_tf._graph import gpu
 from liquid_tf._profile import devices, probe
 from liquid_tf._profile.profile import Profile, profile
-from liquid_tf.transforms import CenterCrop, Normalize, Resize
+from liquid_tf.transforms import CenterCrop, Resize
 
 _DRIVER = fake_gpu.install()
 
@@ -120,10 +120,6 @@ class ProfileGpuTest(parameterized.TestCase):
     (
       {"formats": ["l3", "png"]},
       r'formats \("png"\) must be of l3, l3-compact, raw, jpeg with',
-    ),
-    (
-      {"transforms": [Resize((8, 8)), Normalize(mean_image="mean.npy")]},
-      r"Normalize.* must not be given with",
     ),
     ({"strategy": "search"}, r'strategy \("search"\) must be "lp" with'),
     (

@@ -71,6 +71,7 @@ _SAMPLE = np.dtype(
 _OUTPUT = np.dtype(
   [(name, "u4") for name in ("height", "width", "channels", "planar")]
   + [("mean", "f4", 4), ("std", "f4", 4), ("verified", "u4")]
+  + [("unused", "u4"), ("mean_image", "u8")]
 )
 _COPY, _PICK, _LERP, _FILTER = range(4)
 _OPERATION = np.dtype(
@@ -332,7 +333,7 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     height, width, size = 18, 36, 40
     output = np.zeros(1, _OUTPUT)
     numbers = (120, 110, 0, 9), (58, 60, 1, 3)
-    output[0] = (height, width, channels, planar, *numbers, 0)
+    output[0] = (height, width, channels, planar, *numbers, 0, 0, 0)
     # Two images; of the third place, the first bytes are for sums of tiles.
     scratch = random.integers(0, 256, (3, size, size, channels), np.uint8)
     scratch = scratch.astype(sample_type) * (1 if stored == "u8" else 257)
@@ -397,7 +398,7 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
     random = np.random.default_rng(kind)
     height, width = 18, 36
     output = np.zeros(1, _OUTPUT)
-    output[0] = (height, width, channels, 0, [0] * 4, [1] * 4, 0)
+    output[0] = (height, width, channels, 0, [0] * 4, [1] * 4, 0, 0, 0)
     canvases = random.integers(20, 200, (4, height, width, channels))
     canvases = canvases.astype({"u8": "u1", "u16": "u2"}[stored])
     tables = random.integers(0, 1 << 32, 64, np.uint32)
@@ -439,7 +440,7 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
   def test_erased_bits_are_those_of_the_host(self, out, channels, planar, noise):
     height, width = 18, 36
     output = np.zeros(1, _OUTPUT)
-    output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0)
+    output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0, 0, 0)
     erasures = np.zeros(2, _ERASURE)
     erasures[0] = (1, 3, 5, 14, 30, noise, (5, 7), (1.5, -0.3, 9, 1e-7))
     erasures[1] = (2, 0, 31, 18, 5, noise, (6, 1), (0, 1, 2, 3))

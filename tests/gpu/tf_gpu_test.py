@@ -252,6 +252,24 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
           count += 1
         self.assertEqual(count, 3)
 
+  def test_a_mean_image_is_copied_once(self):
+    path = runs.make(self.create_tempdir().full_path, "l3", sides=(30, 90), per_class=5)
+    mean = np.random.default_rng(3).uniform(0, 255, (300, 200, 3)).astype("f4")
+    file = os.path.join(self.create_tempdir().full_path, "mean.npy")
+    np.save(file, mean)
+    for last in ([], [ChannelsFirst()]):
+      steps = [Resize((300, 200)), Normalize(std=7, mean_image=file), *last]
+      options = {"seed": 3, "transforms": steps}
+      on_cpu = liquid_tf.dataset(path, 2, **options)
+      on_gpu = liquid_tf.dataset(path, 2, decode="gpu", **options)
+      self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+      before = _DRIVER.count("piece_bytes") if _DRIVER else 0
+      for wanted, found in zip(on_cpu, on_gpu, strict=True):
+        self.assert_same_bits(found[0], wanted[0])
+      if _DRIVER:  # All that crosses beside it is less than another one.
+        crossed = _DRIVER.count("piece_bytes") - before
+        self.assertBetween(crossed, mean.nbytes, 2 * mean.nbytes)
+
   def test_a_recipe_goes_on_within_an_epoch(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(30, 90), per_class=5)
     options = {"seed": 3, "transforms": recipes.TRAIN, "start": (1, 2), "cache": "50%"}
@@ -329,7 +347,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"features": ["label"]}, r'features \(label\) must have "image"'),
     (
       {"transforms": [Normalize(9), Mix()]},
-      r"Mix.* must not be given with decode=\"gpu\", which neither mixes",
+      r"Mix.* must not be given with decode=\"gpu\", which does not mix",
     ),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
     (

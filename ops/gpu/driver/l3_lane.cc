@@ -34,13 +34,14 @@ void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
   uint8_t* output = host + layout.output;
   for (const ImageDeviceChunk& chunk : recipe.chunks) {
     const L3DeviceOutput of_chunk = {
-        chunk.height, chunk.width, pixels.channels, 0, {}, {}, pixels.verified};
+        chunk.height, chunk.width, pixels.channels, 0,
+        {},           {},          pixels.verified, 0};
     output += sizeof(of_chunk);
     std::memcpy(output, &of_chunk, sizeof(of_chunk));
   }
   if (recipe.canvases != 0) {
     const L3DeviceOutput of_canvas = {
-        recipe.height, recipe.width, pixels.channels, 0, {}, {}, 0};
+        recipe.height, recipe.width, pixels.channels, 0, {}, {}, 0, 0};
     std::memcpy(output + sizeof(of_canvas), &of_canvas, sizeof(of_canvas));
   }
   Put(recipe.samples, host + layout.samples);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/core/condition.h"
+#include "ops/gpu/driver/device_copy.h"
 #include "ops/gpu/driver/l3_functions.h"
 #include "ops/gpu/driver/record_memory.h"
 #include "ops/image/recipe_text.h"
@@ -43,30 +44,55 @@ Status ReadSteps(const DecodeMessage& message, PixelType type,
   return OkStatus();
 }
 
-// Memory of the GPU that goes with the last who has it.
-Status MakeArena(const DevicePlace& place, uint64_t bytes,
-                 std::shared_ptr<Arena>* arena) {
+// Memory of the GPU at the owner's address, which goes with the last owner.
+// `of` is whose it is.
+Status TakeMemory(const DevicePlace& place, uint64_t bytes, const char* of,
+                  std::shared_ptr<const void>* owner) {
   const CudaScope scope(*place.driver, place.context);
   LIQUID_RETURN_IF_ERROR(scope.status());
   CuAddress address = 0;
   const CuResult result = place.driver->allocate(&address, bytes);
   if (result == kCuOutOfMemory) {
     return InvalidArgument(
-        "Cache: gpu must be at most what GPU " + std::to_string(place.number) +
-        " has free, which has no room for " + std::to_string(bytes) +
+        std::string(of) + " must be at most what GPU " +
+        std::to_string(place.number) + " has free, which has no room for " +
+        std::to_string(bytes) +
         " bytes: give less, or have others on that GPU take less");
   }
   LIQUID_RETURN_IF_ERROR(
       CudaStatus(*place.driver, result, "to take memory of the GPU"));
-  const std::shared_ptr<const void> owner(
+  *owner = std::shared_ptr<const void>(
       reinterpret_cast<const void*>(address), [place](const void* memory) {
         const CudaScope freeing(*place.driver, place.context);
         if (!freeing.status().ok()) return;
         place.driver->free(reinterpret_cast<CuAddress>(memory));
       });
-  *arena = std::make_shared<Arena>(
-      address, bytes, "GPU " + std::to_string(place.number), owner);
   return OkStatus();
+}
+
+CuAddress AddressOf(const std::shared_ptr<const void>& owner) {
+  return reinterpret_cast<CuAddress>(owner.get());
+}
+
+// Has the images' means lie on the GPU, as long as their owner is there.
+Status PutMean(const DevicePlace& place, const MeanImage& mean,
+               DeviceSteps* steps, std::shared_ptr<const void>* owner) {
+  FinishSpec spec;
+  spec.mean_image = mean.values;
+  spec.mean_height = static_cast<size_t>(mean.height);
+  spec.mean_width = static_cast<size_t>(mean.width);
+  spec.channels = mean.values.size() / (spec.mean_height * spec.mean_width);
+  spec.channels_first = steps->planar;
+  const std::vector<float> values = MeanInLayout(spec);
+  const size_t bytes = values.size() * sizeof(float);
+  LIQUID_RETURN_IF_ERROR(
+      TakeMemory(place, bytes, "Normalize: mean_image", owner));
+  steps->mean_image = {AddressOf(*owner),
+                       static_cast<uint32_t>(spec.mean_height),
+                       static_cast<uint32_t>(spec.mean_width),
+                       static_cast<uint32_t>(spec.channels)};
+  return CopyToGpu(*place.driver, place.context, values.data(), bytes,
+                   AddressOf(*owner));
 }
 
 // As the engine says that memory is short; what a limit refuses is another
@@ -79,7 +105,8 @@ Status OfMemory(const Status& status) {
 }  // namespace
 
 Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
-                             int device, PixelType type, uint64_t cache_bytes,
+                             const MeanImage& mean, int device, PixelType type,
+                             uint64_t cache_bytes,
                              std::function<void(const std::string&)> warn,
                              std::unique_ptr<DeviceBatches>* made) {
   std::unique_ptr<DeviceBatches> batches(new DeviceBatches());
@@ -104,10 +131,16 @@ Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
   }
   batches->parts_ = std::min<int64_t>(message.parallelism, kMostParts);
   LIQUID_RETURN_IF_ERROR(Threads::Create(batches->parts_, &batches->threads_));
+  if (!mean.values.empty()) {
+    LIQUID_RETURN_IF_ERROR(
+        PutMean(place, mean, &batches->steps_, &batches->mean_));
+  }
   if (cache_bytes > 0) {
-    std::shared_ptr<Arena> arena;
-    LIQUID_RETURN_IF_ERROR(MakeArena(place, cache_bytes, &arena));
-    loader->snapshot().SetArena(std::move(arena));
+    std::shared_ptr<const void> owner;
+    LIQUID_RETURN_IF_ERROR(
+        TakeMemory(place, cache_bytes, "Cache: gpu", &owner));
+    loader->snapshot().SetArena(std::make_shared<Arena>(
+        AddressOf(owner), cache_bytes, "GPU " + std::to_string(device), owner));
   }
   RegisterRecords(*place.driver, place.context, std::move(warn));
   *made = std::move(batches);

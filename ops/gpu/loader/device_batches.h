@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/core/status.h"
+#include "ops/engine/decode_config.h"
 #include "ops/engine/loader.h"
 #include "ops/engine/threads.h"
 #include "ops/gpu/driver/l3_batch.h"
@@ -38,14 +39,17 @@ class DeviceBatches {
     std::shared_ptr<DeviceImages> images;
   };
 
-  // `message`: of the loader, which must outlast this. So many bytes of the
-  // GPU's memory are for what its cache keeps. `warn` is told once
+  // `message`: of the loader, which must outlast this. `mean`: what is
+  // subtracted of images, which is copied to the GPU. So many bytes of the
+  // GPU's memory are for what the loader's cache keeps. `warn` is told once
   // where records cannot be read to memory that the GPU reads by itself; so
   // they are read, from now on, in this process. Errors: InvalidArgument where
   // the message has no "image[stored]" and "id", there is no such GPU, or it
-  // has no memory for the cache; those of LoadCudaDriver and FindL3Function.
-  static Status Create(Loader* loader, const DecodeMessage& message, int device,
-                       PixelType type, uint64_t cache_bytes,
+  // has no memory for the cache or the mean image; those of LoadCudaDriver and
+  // FindL3Function.
+  static Status Create(Loader* loader, const DecodeMessage& message,
+                       const MeanImage& mean, int device, PixelType type,
+                       uint64_t cache_bytes,
                        std::function<void(const std::string&)> warn,
                        std::unique_ptr<DeviceBatches>* made);
   ~DeviceBatches() { Stop(); }
@@ -96,6 +100,7 @@ class DeviceBatches {
   size_t stored_ = 0, id_ = 0;  // outputs
   DeviceSteps steps_;
   DevicePlace place_;
+  std::shared_ptr<const void> mean_;  // memory of the GPU, or null
   const std::shared_ptr<DeviceBell> bell_ = std::make_shared<DeviceBell>();
   L3Slots slots_;
   int64_t parts_ = 1;  // of what is copied

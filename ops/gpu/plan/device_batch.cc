@@ -91,14 +91,18 @@ Status CheckKind(const Recipe& recipe, const DeviceBatch& batch) {
 
 // Gives files their windows, where the plans of records say them.
 Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
-  bool needs_recipe = steps.type == PixelType::kFloat16;
+  const bool has_mean_image = steps.mean_image.address != 0;
+  bool needs_recipe = has_mean_image || steps.type == PixelType::kFloat16;
   for (size_t i = 0; i < batch->inputs.size(); ++i) {
     needs_recipe = needs_recipe || NeedsDeviceRecipe(*batch->inputs[i].plan) ||
                    IsJpegFile(batch->files[i].bytes);
   }
   if (batch->inputs.empty()) {
     if (!needs_recipe) return OkStatus();
-    return InvalidArgument("dtype must not be half where files are strings");
+    return InvalidArgument(std::string(has_mean_image
+                                           ? "mean_image must not be given"
+                                           : "dtype must not be half") +
+                           " where files are strings");
   }
   const size_t n = batch->inputs.size();
   for (size_t i = 0; i < n && !needs_recipe; ++i) {
@@ -121,11 +125,23 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   return OkStatus();
 }
 
+Status CheckMean(const DeviceMean& mean, const L3DeviceOutput& output) {
+  if (mean.channels != output.channels) {
+    return InvalidArgument("mean_image must have " +
+                           std::to_string(output.channels) +
+                           " channels, as the images have; it has " +
+                           std::to_string(mean.channels));
+  }
+  return CheckMeanSize(mean.height, mean.width, output.height, output.width);
+}
+
+bool IsFloating(PixelType type) {
+  return type != PixelType::kUint8 && type != PixelType::kUint16;
+}
+
 Status FindTypes(uint8_t bits, PixelType type, std::string* types) {
   const PixelType stored = bits == 16 ? PixelType::kUint16 : PixelType::kUint8;
-  const bool is_integer =
-      type == PixelType::kUint8 || type == PixelType::kUint16;
-  if (type != stored && is_integer) {
+  if (type != stored && !IsFloating(type)) {
     return InvalidArgument(std::string("dtype (") + NameOf(type).name +
                            ") must be float, half, bfloat16 or the stored " +
                            NameOf(stored).name);
@@ -208,11 +224,17 @@ Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
   LIQUID_RETURN_IF_ERROR(
       ReadChannels(steps.std, "std", true, image.channels, output.std));
   LIQUID_RETURN_IF_ERROR(FindTypes(image.bits, steps.type, &batch->types));
-  if (!batch->images.erasures.empty() && steps.type != PixelType::kFloat32 &&
-      steps.type != PixelType::kFloat16 && steps.type != PixelType::kBfloat16) {
+  const bool has_mean_image = steps.mean_image.address != 0;
+  if (!IsFloating(steps.type) &&
+      (has_mean_image || !batch->images.erasures.empty())) {
     return InvalidArgument(std::string("dtype (") + NameOf(steps.type).name +
-                           ") must be float, half or bfloat16 where a part of "
-                           "an image is erased");
+                           ") must be float, half or bfloat16 where " +
+                           (has_mean_image ? "a mean image is subtracted"
+                                           : "a part of an image is erased"));
+  }
+  if (has_mean_image) {
+    LIQUID_RETURN_IF_ERROR(CheckMean(steps.mean_image, output));
+    output.mean_image = steps.mean_image.address;
   }
   batch->shape = {static_cast<int64_t>(batch->files.size()), height, width,
                   image.channels};

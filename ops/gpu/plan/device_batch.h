@@ -21,11 +21,18 @@
 
 namespace liquid {
 
+// A mean image in the memory of a device: floats, as MeanInLayout has them.
+struct DeviceMean {
+  uint64_t address = 0;  // 0: there is none
+  uint32_t height = 0, width = 0, channels = 0;
+};
+
 // What becomes of the images of every batch.
 struct DeviceSteps {
   Recipe recipe;                       // that the plans of records are made by
   PixelType type = PixelType::kUint8;  // of the pixels
   std::vector<float> mean = {0}, std = {1};  // a number, or one a channel
+  DeviceMean mean_image;                     // in place of `mean`
   bool planar = false;                       // channels come before rows
   DecodeLimits limits;
 };
@@ -72,8 +79,8 @@ void EndMoves(DeviceBatch* batch);
 // Plans a batch of at least one file; JPEG files must be records. `parallel`
 // decodes those that no device does. Errors: those of PlanImageDevice,
 // JpegDeviceFiles::Prepare and PlanL3Device; DataLoss for a file that is not
-// what its index says; InvalidArgument for a mean, std or type that does not
-// fit the images, and where these become of several sizes.
+// what its index says; InvalidArgument for a mean, a mean image, std or type
+// that does not fit the images, and where these become of several sizes.
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch);
 

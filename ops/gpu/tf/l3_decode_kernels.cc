@@ -1,9 +1,11 @@
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ops/dataset/source/batch_records.h"
+#include "ops/gpu/driver/device_copy.h"
 #include "ops/gpu/driver/l3_batch.h"
 #include "ops/gpu/driver/l3_lane.h"
 #include "ops/gpu/driver/l3_slots.h"
@@ -78,6 +80,62 @@ absl::Status FindFiles(const Tensor& files, DeviceBatch* found) {
   return absl::OkStatus();
 }
 
+// A mean image in the memory of a GPU.
+struct TfMean {
+  Tensor given, memory;
+  DeviceMean place;
+};
+
+// Copies it there, into memory of TensorFlow's allocator.
+absl::Status MakeMean(const Tensor& given, bool planar, const TfGpu& gpu,
+                      std::shared_ptr<const TfMean>* made) {
+  if (given.dims() != 3) {
+    return absl::InvalidArgumentError(
+        "mean_image must have the shape [height, width, channels], its shape "
+        "is " +
+        given.shape().DebugString());
+  }
+  FinishSpec spec;
+  spec.mean_image = ValuesOf(given);
+  spec.mean_height = static_cast<size_t>(given.dim_size(0));
+  spec.mean_width = static_cast<size_t>(given.dim_size(1));
+  spec.channels = static_cast<size_t>(given.dim_size(2));
+  spec.channels_first = planar;
+  const std::vector<float> values = MeanInLayout(spec);
+  auto mean = std::make_shared<TfMean>();
+  const tensorflow::AllocationAttributes attributes(
+      /*retry_on_failure=*/true, /*allocation_will_be_logged=*/false,
+      /*freed_by_func=*/nullptr);
+  mean->given = given;
+  mean->memory =
+      Tensor(gpu.allocator, tensorflow::DT_FLOAT, given.shape(), attributes);
+  if (!mean->memory.IsInitialized()) {
+    return absl::ResourceExhaustedError(
+        "there is no room for a mean image of " + given.shape().DebugString() +
+        " on " + gpu.device->name());
+  }
+  mean->place = {reinterpret_cast<uint64_t>(mean->memory.data()),
+                 static_cast<uint32_t>(spec.mean_height),
+                 static_cast<uint32_t>(spec.mean_width),
+                 static_cast<uint32_t>(spec.channels)};
+  const CudaDriver* driver = nullptr;
+  CuContext context = nullptr;
+  TF_RETURN_IF_ERROR(FindContext(gpu, &driver, &context));
+  // Who had this memory before may still use it, on this stream.
+  {
+    const CudaScope scope(*driver, context);
+    TF_RETURN_IF_ERROR(ToTf(scope.status()));
+    TF_RETURN_IF_ERROR(
+        ToTf(CudaStatus(*driver, driver->stream_synchronize(gpu.compute),
+                        "to wait for TensorFlow's stream")));
+  }
+  TF_RETURN_IF_ERROR(
+      ToTf(CopyToGpu(*driver, context, values.data(),
+                     values.size() * sizeof(float), mean->place.address)));
+  *made = std::move(mean);
+  return absl::OkStatus();
+}
+
 absl::Status ReadFiles(OpKernelContext* context, DeviceBatch* batch) {
   const Tensor& windows = context->input(1);
   const Tensor& samples = context->input(2);
@@ -138,6 +196,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     DeviceBatch batch;
     size_t crossing = 0;  // bytes
     TfGpu gpu;
+    std::shared_ptr<const TfMean> mean;  // or null
     TensorShape shape;
     std::shared_ptr<L3Slot> taken;
 
@@ -151,6 +210,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     DeviceSteps steps = steps_;
     steps.mean = ValuesOf(context->input(3));
     steps.std = ValuesOf(context->input(4));
+    TF_RETURN_IF_ERROR(FindMean(context, work->gpu, &work->mean));
+    if (work->mean != nullptr) steps.mean_image = work->mean->place;
     auto* const workers =
         context->device()->tensorflow_cpu_worker_threads()->workers;
     const auto parallel =
@@ -193,6 +254,21 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     return ToTf(started);
   }
 
+  // The mean image on the GPU, where one is given; from the batch before, if
+  // that had the same one.
+  absl::Status FindMean(OpKernelContext* context, const TfGpu& gpu,
+                        std::shared_ptr<const TfMean>* mean) {
+    const Tensor& given = context->input(5);
+    if (given.NumElements() == 0) return absl::OkStatus();
+    std::lock_guard<std::mutex> lock(mean_mutex_);
+    if (mean_ == nullptr || !mean_->given.SharesBufferWith(given) ||
+        mean_->given.shape() != given.shape()) {
+      TF_RETURN_IF_ERROR(MakeMean(given, steps_.planar, gpu, &mean_));
+    }
+    *mean = mean_;
+    return absl::OkStatus();
+  }
+
   static absl::Status End(OpKernelContext* context, CuResult result,
                           Work& work) {
     TF_RETURN_IF_ERROR(ToTf(EndDeviceBatch(work.crossing, result,
@@ -208,6 +284,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   DataType type_;
   std::string device_;
   DeviceSteps steps_;  // without mean and std, which are inputs
+  std::mutex mean_mutex_;
+  std::shared_ptr<const TfMean> mean_;  // guarded by mean_mutex_
   L3Slots slots_;
 };
 

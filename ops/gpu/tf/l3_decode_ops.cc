@@ -25,6 +25,7 @@ absl::Status DecodeShape(InferenceContext* c) {
   for (int i = 2; i < 5; ++i) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &unused));
   }
+  TF_RETURN_IF_ERROR(c->WithRank(c->input(5), 3, &unused));
   c->set_output(0, c->Scalar());
   return absl::OkStatus();
 }
@@ -53,6 +54,7 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .Input("samples: int64")
     .Input("mean: float")
     .Input("std: float")
+    .Input("mean_image: float")
     .Output("pixels: variant")
     .Attr("T: {string, variant}")
     .Attr("dtype: {uint8, uint16, float, half, bfloat16}")
@@ -78,6 +80,9 @@ windows: [n, 4], y, x, height and width in pixels; a height of 0 is the whole im
 samples: [n], numbers by which errors name the images, or [0].
 mean: [1] or [channels], subtracted from the stored values where dtype is floating.
 std: [1] or [channels], above 0, by which they are divided then.
+mean_image: [height, width, channels], of records alone: what is subtracted from the pixels in
+  place of mean, where dtype is floating; or [0, 0, 0]. It is copied to the GPU once, as long
+  as it is the same tensor, and stays there.
 pixels: Scalar, for Liquid>L3DevicePixels on that GPU.
 dtype: Of the pixels: the stored one, or a floating one; half with records alone.
 planar: Whether channels come before rows.

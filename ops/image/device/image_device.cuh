@@ -345,6 +345,9 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
     }
   }
   const bool planar = output.planar != 0;
+  Out* const first =
+      pixels + size_t{sample.image} * output.height * output.width * channels;
+  const L3Global means(reinterpret_cast<const void*>(output.mean_image));
   ImageEach(
       block, planar ? rows * channels : rows,
       planar ? columns : columns * channels, [&](uint32_t line, uint32_t i) {
@@ -357,16 +360,20 @@ LIQUID_DEVICE void ImageMakeTile(Block& block, const ImageDeviceSample& sample,
         const uint32_t to_x = sample.mirrored != 0
                                   ? output.width - 1 - left - column
                                   : left + column;
-        const size_t line_of =
-            planar ? (size_t{sample.image} * channels + c) * output.height
-                   : size_t{sample.image} * output.height;
-        const size_t pixel = (line_of + to_y) * output.width + to_x;
+        const size_t pixel =
+            (planar ? size_t{c} * output.height + to_y : to_y) * output.width +
+            to_x;
+        const size_t in_image = planar ? pixel : pixel * channels + c;
         const uint32_t made =
             changes ? static_cast<uint32_t>(
                           between[row * pitch + column * channels + c])
                     : value(row, column, c);
-        L3Finish(made, output.mean[c], output.std[c],
-                 pixels + (planar ? pixel : pixel * channels + c));
+        float mean = output.mean[c];
+        if (sizeof(Out) > 1 && output.mean_image != 0) {
+          const uint32_t bits = means.Word(static_cast<uint32_t>(in_image));
+          memcpy(&mean, &bits, sizeof(mean));
+        }
+        L3Finish(made, mean, output.std[c], first + in_image);
       });
 }
 

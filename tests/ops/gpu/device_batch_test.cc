@@ -65,5 +65,49 @@ TEST(DeviceBatchTest, StepsThatImagesDoNotFitAreRefused) {
   }
 }
 
+TEST(DeviceBatchTest, AMeanImageThatImagesDoNotFitIsRefused) {
+  const ImageInfo info = {20, 30, 3, 8};
+  const std::vector<uint8_t> pixels(info.PixelBytes());
+  std::string file;
+  ASSERT_TRUE(Encode(Format::kRaw, {}, info, pixels.data(), &file).ok());
+  SamplePlan plan;
+  ASSERT_TRUE(PlanSample(Recipe(), 0, 0, info.height, info.width, 1,
+                         uint64_t{1} << 20, &plan)
+                  .ok());
+  // No byte of it is read where images are planned.
+  const struct {
+    DeviceMean mean;
+    PixelType type;
+    const char* message;
+  } cases[] = {
+      {{256, 20, 30, 3}, PixelType::kFloat32, ""},
+      {{256, 20, 31, 3},
+       PixelType::kFloat32,
+       "Normalize: mean_image has 20x31 pixels, the image 20x30: resize or "
+       "crop images to its size"},
+      {{256, 20, 30, 1},
+       PixelType::kFloat32,
+       "mean_image must have 3 channels, as the images have; it has 1"},
+      {{256, 20, 30, 3},
+       PixelType::kUint8,
+       "dtype (uint8) must be float, half or bfloat16 where a mean image is "
+       "subtracted"},
+  };
+  for (const auto& one : cases) {
+    DeviceSteps steps;
+    steps.mean_image = one.mean;
+    steps.type = one.type;
+    DeviceBatch batch;
+    batch.files.push_back({ByteSpan(file.data(), file.size()), {}, 7});
+    batch.inputs.push_back({&plan, info.height, info.width});
+    batch.rows.push_back(info);
+    const Status status = PlanDeviceBatch(steps, nullptr, &batch);
+    EXPECT_EQ(status.message(), one.message);
+    if (!status.ok()) continue;
+    EXPECT_TRUE(batch.has_recipe);
+    EXPECT_EQ(batch.output.mean_image, 256u);
+  }
+}
+
 }  // namespace
 }  // namespace liquid::device_batch_test

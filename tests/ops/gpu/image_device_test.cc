@@ -169,6 +169,15 @@ Case MakeCase(Noise* noise, PixelType type) {
     }
   }
   made.recipe = RandomRecipe(noise, &made.height, &made.width);
+  if (type != finish.stored && noise->Below(4) == 0) {
+    finish.mean_height = made.height;
+    finish.mean_width = made.width;
+    finish.mean_image.resize(size_t{made.height} * made.width *
+                             finish.channels);
+    for (float& mean : finish.mean_image) {
+      mean = static_cast<float>(noise->Below(255000)) / 1000;
+    }
+  }
   if (noise->Below(4) == 0) {
     made.recipe.rotate.degrees = 1 + noise->Below(180);
     made.recipe.rotate.value = static_cast<uint16_t>(noise->Below(256));
@@ -254,10 +263,16 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
   EXPECT_EQ(batch.width, made->width);
   EXPECT_LE(batch.scratch_bytes, kImageScratchBytes + 4096);
   L3DeviceOutput output = {
-      batch.height, batch.width, channels, finish.channels_first, {}, {}, 0};
+      batch.height, batch.width, channels, finish.channels_first, {}, {}, 0, 0};
   for (size_t c = 0; c < kL3MaxChannels; ++c) {
     output.mean[c] = c < finish.mean.size() ? finish.mean[c] : 0;
     output.std[c] = c < finish.std.size() ? finish.std[c] : 1;
+  }
+  const std::vector<float> means = MeanInLayout(finish);
+  const HostMemory of_means(means.size() * sizeof(float));
+  if (!means.empty()) {
+    std::memcpy(of_means.data(), means.data(), means.size() * sizeof(float));
+    output.mean_image = reinterpret_cast<uint64_t>(of_means.data());
   }
   Bytes pixels(inputs.size() * batch.height * batch.width * channels *
                sizeof(Out));
@@ -272,6 +287,7 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
   const uint32_t tiles = ImageTiles(batch.height, batch.width);
   L3DeviceOutput of_canvas = output;
   of_canvas.planar = 0;
+  of_canvas.mean_image = 0;
   for (const ImageDeviceChunk& chunk : batch.chunks) {
     const size_t pixel = channels * sizeof(Sample);
     const size_t place = size_t{chunk.height} * chunk.width * pixel;

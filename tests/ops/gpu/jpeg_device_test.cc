@@ -113,7 +113,7 @@ Made MakeOnHost(const std::vector<Image>& images, uint32_t at_once,
     const HostMemory scratch(batch.jpeg_scratch_bytes + chunk.count * place);
     uint8_t* const pixels = scratch.data() + batch.jpeg_scratch_bytes;
     const L3DeviceOutput output = {chunk.height, chunk.width, channels, 0,
-                                   {},           {},          0};
+                                   {},           {},          0,        0};
     for (; launch < batch.launches.size() && batch.launches[launch].chunk == c;
          ++launch) {
       const L3DeviceLaunch& now = batch.launches[launch];

@@ -35,7 +35,7 @@ Status DecodeOnHost(const std::string& file, const Window& window,
   const std::unique_ptr<Sample[]> out(
       new Sample[image->PixelBytes() / sizeof(Sample)]());
   const L3DeviceOutput output = {
-      image->height, image->width, image->channels, 0, {}, {}, verified};
+      image->height, image->width, image->channels, 0, {}, {}, verified, 0};
   const L3DeviceFindings findings =
       DoOnHost<Sample, Sample>(batch, bytes.data(), output, out.get(), order);
   const uint8_t* begin = reinterpret_cast<const uint8_t*>(out.get());
@@ -258,7 +258,7 @@ TEST(L3DeviceErrorTest, NamesImagePatchAndOffset) {
   FillL3Device(files, batch, bytes.data());
   Bytes out(2 * info.PixelBytes());
   const L3DeviceFindings findings = DoOnHost<uint8_t, uint8_t>(
-      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, 0},
+      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, 0, 0},
       out.data());
   const Status status = CheckL3Device(files, batch, findings);
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
@@ -293,7 +293,7 @@ TEST(L3DeviceErrorTest, NamesTheFirstImageOfSeveralKinds) {
   FillL3Device(batch_files, batch, bytes.data());
   Bytes out(3 * info.PixelBytes());
   const L3DeviceFindings findings = DoOnHost<uint8_t, uint8_t>(
-      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, false},
+      batch, bytes.data(), {info.height, info.width, 3, 0, {}, {}, false, 0},
       out.data());
   const Status status = CheckL3Device(batch_files, batch, findings);
   EXPECT_NE(status.message().find("image 1: l3: patch 5"), std::string::npos)

@@ -144,6 +144,7 @@ void DecodeAndCheck(const RandomBatch& random, bool planar, HostOrder order,
                            planar,
                            {123.675f, 1.5f, 103.5f, 0.f},
                            {58.395f, 3.f, 57.375f, 1.f},
+                           0,
                            0};
   const size_t elements =
       size_t{image.height} * image.width * image.channels * random.files.size();

@@ -80,15 +80,19 @@ struct L3DeviceRun {
 static_assert(sizeof(L3DeviceRun) == 16, "the op says the layout");
 
 // The tensor that takes the batch: dense [n, height, width, channels], or with
-// `planar` [n, channels, height, width]. Floating samples are (v - mean) / std.
+// `planar` [n, channels, height, width]. Floating samples are (v - mean) / std,
+// where a recipe's kernels take what is subtracted from `mean_image`, if there
+// is one: an address in the device's memory, of a float for each value of an
+// image, as that lies in the tensor.
 struct L3DeviceOutput {
   uint32_t height, width, channels, planar;
   float mean[kL3MaxChannels], std[kL3MaxChannels];
   // Whether the host has checked the files' bytes: then the checksums of their
   // patches are not. All else is.
   uint32_t verified;
+  uint64_t mean_image;  // 0: none
 };
-static_assert(sizeof(L3DeviceOutput) == 52, "Python knows the layout");
+static_assert(sizeof(L3DeviceOutput) == 64, "Python knows the layout");
 
 // What a task found; a result is the error | channel << 8.
 enum class L3DeviceError : uint32_t {
