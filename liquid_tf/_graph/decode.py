@@ -1,5 +1,6 @@
 """From record blocks to batches of images: `decode_and_batch`."""
 
+import functools
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -8,7 +9,7 @@ from liquid_tf._graph import gpu
 from liquid_tf._graph.format_dataset import FormatDataset
 from liquid_tf._graph.interleave import InterleaveDataset
 from liquid_tf._graph.join import Join
-from liquid_tf._graph.shaped import Shape
+from liquid_tf._graph.shaped import Shape, repeated
 from liquid_tf._graph.stages import find_stage
 from liquid_tf._native import ops
 from liquid_tf._native.limits import Limits
@@ -180,8 +181,12 @@ def on_gpu(
     columns.as_dict,
     columns.recipe,
     tf.as_dtype(image.dtype),
-    [decoding.samples, *(columns.sizes[0].one or (0, 0)), image.channels],
+    [
+      [decoding.samples, *(size.one or (0, 0)), image.channels]
+      for size in columns.sizes
+    ],
     limits,
     device,
     Join(columns).of,
+    functools.partial(repeated, columns) if columns.recipe.repeats > 1 else dict,
   )

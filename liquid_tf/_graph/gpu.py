@@ -120,13 +120,44 @@ def start(
   dtype: tf.DType,
   mean: Sequence[float] | None,
   std: Sequence[float] | None,
-  mean_image: np.ndarray | None = None,
   planar: bool,
   max_pixels: int,
   max_scans: int = Limits().scans,
   device: str = _FIRST,
 ) -> tf.Tensor:
-  """Decodes a batch into the GPU's memory; a scalar variant for `images`.
+  """Decodes one view of a batch; as `start_views` does, of which see the arguments."""
+  return start_views(
+    files,
+    samples,
+    windows=windows,
+    recipes=[recipe],
+    dtypes=[dtype],
+    mean=mean,
+    std=std,
+    planar=planar,
+    max_pixels=max_pixels,
+    max_scans=max_scans,
+    device=device,
+  )[0]
+
+
+def start_views(
+  files: tf.Tensor,
+  samples: tf.Tensor,
+  *,
+  windows: tf.Tensor | None = None,
+  recipes: Sequence[Sequence[str]],
+  dtypes: Sequence[tf.DType],
+  stacked: bool = False,
+  mean: Sequence[float] | None,
+  std: Sequence[float] | None,
+  mean_image: np.ndarray | None = None,
+  planar: bool,
+  max_pixels: int,
+  max_scans: int = Limits().scans,
+  device: str = _FIRST,
+) -> list[tf.Tensor]:
+  """Decodes a batch into the GPU's memory.
 
   Args:
     files: string [n], files of L3, of either profile, or raw; or a scalar variant:
@@ -134,9 +165,12 @@ def start(
     samples: int64 [n], numbers that errors give, or [0].
     windows: of strings, int32 [n, 4], y, x, height, width; a height of 0 is the whole
       image, and so is None.
-    recipe: of records, lines that say what becomes of them, as `Recipe.lines` has them.
-    dtype: of the pixels.
-    mean: numbers, one or one for each channel; None for 0.
+    recipes: of records, lines that say what becomes of each view, as `Recipe.lines` has
+      them.
+    dtypes: of the pixels of each view.
+    stacked: whether all views are of one array, image by image, each view by view.
+    mean: of the first view, as what follows: numbers, one or one for each channel; None
+      for 0.
     std: likewise, None for 1.
     mean_image: of records, float32 [height, width, channels] in place of `mean`, which
       stays in the GPU's memory; None or empty for none.
@@ -144,6 +178,9 @@ def start(
     max_pixels: of a whole image, at most.
     max_scans: of a JPEG file, at most.
     device: the GPU.
+
+  Returns:
+    A scalar variant for `images`, of each view, or of all together.
 
   Raises:
     tf.errors.OpError: as `liquid_tf.gpu.decode` raises them.
@@ -160,9 +197,13 @@ def start(
       mean=tf.constant([0.0] if mean is None else mean, tf.float32),
       std=tf.constant([1.0] if std is None else std, tf.float32),
       mean_image=tf.zeros([0, 0, 0]) if mean_image is None else tf.constant(mean_image),
-      dtype=dtype,
+      arrays=1 if stacked else len(recipes),
+      dtype=dtypes[0],
       planar=planar,
-      recipe=list(recipe),
+      recipe=list(recipes[0]),
+      views=["\n".join(lines) for lines in recipes[1:]],
+      view_types=list(dtypes[1:]),
+      stacked=stacked,
       device=device,
       max_pixels=max_pixels,
       max_scans=max_scans,
@@ -218,10 +259,11 @@ def decoded(
   as_dict: bool,
   recipe: Recipe,
   stored: tf.DType,
-  shape: Sequence[int | None],
+  shapes: Sequence[Sequence[int | None]],
   limits: Limits,
   device: str = _FIRST,
   join: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]] = lambda _: {},
+  repeat: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]] = dict,
 ) -> tf.data.Dataset:
   """A dataset whose elements lie on the GPU, its images decoded there.
 
@@ -234,37 +276,46 @@ def decoded(
     as_dict: whether they are a dict, or a tuple, of one without it.
     recipe: of the images.
     stored: type of the images' samples.
-    shape: n, height, width and channels; n may be None.
+    shapes: n, height, width and channels of each view; n may be None, and is that of
+      the batches.
     limits: of a whole image.
     device: the GPU.
     join: gives features that samples' numbers tell, of a batch's arrays.
+    repeat: where views are samples, gives their features, of those of a batch.
   """
-  dtype = tf.as_dtype(recipe.dtype) if recipe.dtype else stored
-  planar = recipe.channels_first
-  lines = recipe.lines()
+  dtypes = [tf.as_dtype(one.dtype) if one.dtype else stored for one in recipe.each]
+  lines = [one.lines(first=i == 0) for i, one in enumerate(recipe.each)]
   mean_image = recipe.mean_image()
-  n, height, width, channels = shape
-  shape = [n, channels, height, width] if planar else [n, height, width, channels]
+  stacked = recipe.repeats > 1
+  whole = [_shape(recipe, *args) for args in zip(recipe.each, shapes)]
 
-  def begin(*tensors: tf.Tensor) -> dict[str, tf.Tensor]:
+  def begin(*tensors: tf.Tensor) -> dict[str, Any]:
     values = dict(zip(names, tensors))
-    values["image"] = start(
+    arrays = start_views(
       *(values[name] for name in STORED),
-      dtype=dtype,
+      recipes=lines,
+      dtypes=dtypes,
+      stacked=stacked,
       mean=recipe.mean,
       std=recipe.std,
       mean_image=mean_image,
-      planar=planar,
-      recipe=lines,
+      planar=recipe.channels_first,
       device=device,
       **limits.attributes(),
     )
     values |= join(values)
-    return {name: values[name] for name in features}
+    found = repeat({name: values[name] for name in features if name != "image"})
+    is_one = stacked or not recipe.views
+    return {**found, "image": arrays[0] if is_one else tuple(arrays)}
 
-  def end(values: dict[str, tf.Tensor]) -> Any:
-    values = {**values, "image": images(values["image"], dtype, shape, device)}
-    return in_structure(values, features, as_dict)
+  def end(values: dict[str, Any]) -> Any:
+    pixels = values["image"]
+    if isinstance(pixels, tuple):
+      parts = zip(pixels, dtypes, whole)
+      made: Any = tuple(images(*part, device) for part in parts)
+    else:
+      made = images(pixels, dtypes[0], whole[0], device)
+    return in_structure({**values, "image": made}, features, as_dict)
 
   started = dataset.map(begin, num_parallel_calls=_AT_ONCE, deterministic=True)
   quiet = tf.data.Options()
@@ -276,6 +327,17 @@ def decoded(
   with tf.device(device):
     ended = placed.apply(prefetching_ops.map_on_gpu(end))
     return _CountedDataset(ended, dataset).prefetch(1)
+
+
+def _shape(
+  recipe: Recipe, view: Recipe, sides: Sequence[int | None]
+) -> list[int | None]:
+  """Shape of the array of a view, of a batch's n, height, width and channels."""
+  n, height, width, channels = sides
+  n = None if n is None else n * recipe.repeats
+  if view.channels_first:
+    return [n, channels, height, width]
+  return [n, height, width, channels]
 
 
 class _CountedDataset(tf.data.Dataset):

@@ -45,27 +45,33 @@ class Shape:
     if columns.views:
       values["image"] = tuple(values[name] for name in columns.views)
     if columns.recipe.repeats > 1:
-      values = self._repeated(values)
+      values = repeated(columns, values)
     return in_structure(values, columns.wanted, columns.as_dict)
 
-  def _repeated(self, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The features that are given out, of each view of each image."""
-    columns, repeats = self._columns, self._columns.recipe.repeats
-    found = {name: values[name] for name in columns.wanted}
-    for name, value in found.items():
-      if name in columns.of_views:
-        shape = value.shape
-        n = None if shape[0] is None else repeats * shape[0]
-        found[name] = tf.ensure_shape(
-          tf.reshape(value, [-1, *shape[2:]]), [n, *shape[2:]]
-        )
-        continue
-      ragged = isinstance(value, tf.RaggedTensor)
-      n = value.nrows() if ragged else tf.shape(value, tf.int64)[0]
-      found[name] = tf.gather(value, tf.repeat(tf.range(n), repeats))
-      if not ragged and value.shape[0] is not None:
-        found[name].set_shape([repeats * value.shape[0], *value.shape[1:]])
-    return found
+
+def repeated(columns: Columns, values: Mapping[str, Any]) -> dict[str, Any]:
+  """The features among some that are given out, of each view of each image.
+
+  Args:
+    columns: of the arrays, whose views are samples.
+    values: tensors by their names, [n, ...], or [n, views, ...].
+  """
+  repeats = columns.recipe.repeats
+  found = {name: values[name] for name in columns.wanted if name in values}
+  for name, value in found.items():
+    if name in columns.of_views:
+      shape = value.shape
+      n = None if shape[0] is None else repeats * shape[0]
+      found[name] = tf.ensure_shape(
+        tf.reshape(value, [-1, *shape[2:]]), [n, *shape[2:]]
+      )
+      continue
+    ragged = isinstance(value, tf.RaggedTensor)
+    n = value.nrows() if ragged else tf.shape(value, tf.int64)[0]
+    found[name] = tf.gather(value, tf.repeat(tf.range(n), repeats))
+    if not ragged and value.shape[0] is not None:
+      found[name].set_shape([repeats * value.shape[0], *value.shape[1:]])
+  return found
 
 
 def _parsing(

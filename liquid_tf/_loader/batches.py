@@ -74,7 +74,8 @@ class Batches:
     columns = self._columns
     given = dict(zip(columns.names, batch.outputs))
     if self._gpu is not None:
-      given["image"] = DeviceArray(*given.pop(RECORDS), self._gpu)
+      arrays = [DeviceArray(*one, self._gpu) for one in given.pop(RECORDS)]
+      given |= zip(columns.views or ["image"], arrays)
     for name in self._as_bfloat16:
       given[name] = given[name].view(self._bfloat16)
     values = {n: self._value(n, given) for n in columns.wanted if n in given}
@@ -94,7 +95,9 @@ class Batches:
     """The features of each view of each image."""
     found, repeats = {}, self._columns.recipe.repeats
     for name, value in values.items():
-      if name in self._columns.of_views:
+      if isinstance(value, DeviceArray):
+        found[name] = value  # It has all of them.
+      elif name in self._columns.of_views:
         found[name] = value.reshape(-1, *value.shape[2:])
       elif isinstance(value, RaggedArray):
         found[name] = value.repeated(repeats)

@@ -371,14 +371,14 @@ def _check_gpu(
   _gpu.check(decode, manifest, recipe, features, skip)
 
 
-def _gpu_of(columns: Columns, cache_bytes: int) -> tuple[int, str, int] | None:
-  """The GPU that decodes images, their type, its cache; None for the processors."""
+def _gpu_of(columns: Columns, cache_bytes: int) -> tuple[int, list[str], int] | None:
+  """The GPU that decodes images, their types, its cache; None for the processors."""
   number = _gpu.number(columns.decode)
   if number is None:
     return None
   direct_gpu.offer_nvrtc()
   stored = pixel_features(columns.manifest)["image"].dtype
-  return number, columns.recipe.dtype or stored, cache_bytes
+  return number, [one.dtype or stored for one in columns.recipe.each], cache_bytes
 
 
 def loader(

@@ -66,7 +66,8 @@ class _Output(ctypes.Structure):
 class _Gpu(ctypes.Structure):
   _fields_ = [
     ("number", ctypes.c_int32),
-    ("dtype", ctypes.c_int32),
+    ("dtypes", ctypes.c_void_p),
+    ("dtypes_size", ctypes.c_uint64),
     ("cache_bytes", ctypes.c_uint64),
   ]
 
@@ -126,6 +127,8 @@ class _Batch(ctypes.Structure):
     ("next", _Place),
     ("borrowed", _Numbers),
     ("skipped", _Numbers),
+    ("images", ctypes.POINTER(_Array)),
+    ("images_size", ctypes.c_uint64),
   ]
 
 
@@ -182,11 +185,12 @@ class Strings(NamedTuple):
 
 
 class OnGpu(NamedTuple):
-  """Images of a batch in a GPU's memory.
+  """Images of a batch in a GPU's memory, of a view, or of all views.
 
   Attributes:
     images: that own it.
-    shape: [n, height, width, channels], or with the channels before the rows.
+    shape: [n, height, width, channels], or with the channels before the rows; n of each
+      view, or of all together.
     dtype: of DTYPES.
   """
 
@@ -200,13 +204,14 @@ class Batch(NamedTuple):
 
   Attributes:
     outputs: arrays in the memory of the engine, which stays as long as one of them;
-      bfloat16 as uint16. In the place of records, their images.
+      bfloat16 as uint16. In the place of records, their images, of each view that has
+      an array of its own.
     next: the place.
     borrowed: draws behind it that were delivered already.
     skipped: samples that were left out so far.
   """
 
-  outputs: list[np.ndarray | Strings | OnGpu]
+  outputs: list[np.ndarray | Strings | list[OnGpu]]
   next: Place
   borrowed: list[int]
   skipped: list[int]
@@ -237,7 +242,7 @@ def _functions() -> ctypes.CDLL:
     function = getattr(functions, f"liquid_direct_{name}")
     function.argtypes, function.restype = [argument], None
   take = functions.liquid_direct_batch_take_images
-  take.argtypes, take.restype = [pointer], pointer
+  take.argtypes, take.restype = [pointer, number], pointer
   return functions
 
 
@@ -297,7 +302,8 @@ class EngineLoader:
       of its features.
     mean_image: float32 [height, width, channels], or empty.
     gpu: number of the GPU that decodes records ("variant") among them, the name of the
-      images' type, and bytes of its memory for the cache; None where there are none.
+      images' type in each view, and bytes of its memory for the cache; None where there
+      are none.
 
   Raises:
     ValueError: the messages do not fit each other, or a file is none.
@@ -311,10 +317,13 @@ class EngineLoader:
     decode: bytes,
     outputs: Sequence[tuple[str, Sequence[int | None]]],
     mean_image: np.ndarray,
-    gpu: tuple[int, str, int] | None = None,
+    gpu: tuple[int, Sequence[str], int] | None = None,
   ):
     memory = _Memory()
-    on_gpu = None if gpu is None else _Gpu(gpu[0], DTYPES.index(gpu[1]), gpu[2])
+    on_gpu = None
+    if gpu is not None:
+      dtypes = np.array([DTYPES.index(dtype) for dtype in gpu[1]], np.int32)
+      on_gpu = _Gpu(gpu[0], memory.array(dtypes), len(dtypes), gpu[2])
     array = (_Output * len(outputs))()
     for one, (dtype, shape) in zip(array, outputs):
       sides = [-1 if side is None else side for side in shape]
@@ -478,9 +487,14 @@ def _integers(numbers: _Numbers) -> list[int]:
 def _batch(address: int) -> Batch:
   owner = _Owner(address)
   batch = _Batch.from_address(address)
-  images = _functions().liquid_direct_batch_take_images(address)
+  take = _functions().liquid_direct_batch_take_images
+  images = []
+  for i in range(batch.images_size):
+    one = batch.images[i]
+    shape = tuple(_integers(one.shape))
+    images.append(OnGpu(Images(take(address, i)), shape, DTYPES[one.dtype]))
   return Batch(
-    list(_outputs(owner, batch, Images(images) if images else None)),
+    list(_outputs(owner, batch, images)),
     Place(batch.next.epoch, batch.next.step, batch.next.rest),
     _integers(batch.borrowed),
     _integers(batch.skipped),
@@ -488,13 +502,13 @@ def _batch(address: int) -> Batch:
 
 
 def _outputs(
-  owner: _Owner, batch: _Batch, images: Images | None
-) -> Iterator[np.ndarray | Strings | OnGpu]:
+  owner: _Owner, batch: _Batch, images: list[OnGpu]
+) -> Iterator[np.ndarray | Strings | list[OnGpu]]:
   for output in batch.outputs[: batch.outputs_size]:
     shape = tuple(_integers(output.shape))
     # Of a batch on the host there is none without memory: no batch is empty.
-    if images is not None and output.data is None:
-      yield OnGpu(images, shape, DTYPES[output.dtype])
+    if images and output.data is None:
+      yield images
       continue
     if output.dtype != _STRING:
       dtype = "uint16" if output.dtype == _BFLOAT16 else DTYPES[output.dtype]

@@ -48,7 +48,7 @@ class Columns:
     """Names of the arrays."""
     elsewhere = {"image", *self.parsed, *self.joined} - self.pixels.keys()
     names = [name for name in self.wanted if name not in elsewhere]
-    names += self.views[1:]
+    names += self.views[1:] if self.decode == "cpu" else []
     # What a flat batch is put together from, and what features are parsed from.
     needed = ["size"] * self.flat + ["example"] * bool(self.parsed)
     needed += list(STORED) if self.decode != "cpu" else []
@@ -67,15 +67,18 @@ class Columns:
 
   @functools.cached_property
   def views(self) -> list[str]:
-    """Names of the arrays of the views of an image; none where it has but one."""
-    if "image" not in self.pixels or self.recipe.as_samples:
+    """Names of the arrays of the views of an image; none where it has but one.
+
+    On a GPU they are made of what `RECORDS` hold.
+    """
+    if "image" not in self.wanted or self.recipe.as_samples:
       return []
     return [f"image[{i}]" if i else "image" for i in range(len(self.recipe.views))]
 
   @property
   def stacked(self) -> bool:
     """Whether some arrays are [n, views, ...]."""
-    viewed = "image" in self.pixels or self.recipe.mix is not None
+    viewed = "image" in self.wanted or self.recipe.mix is not None
     return self.recipe.repeats > 1 and viewed
 
   @functools.cached_property

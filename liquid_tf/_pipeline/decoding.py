@@ -220,7 +220,7 @@ def _columns(
   pixels = _features.decoded(manifest, wanted, decode)
   on_gpu = decode != "cpu"
   if recipe.views:
-    _check_views(wanted, boxes, pixels, decode)
+    _check_views(wanted, boxes, pixels)
   if on_gpu:
     others = [name for name in wanted if name not in boxes.numbers]
     for one in manifests_of(sources):
@@ -315,7 +315,7 @@ def _unequal(recipe: Recipe, manifest: Manifest, in_views: bool) -> ValueError:
 
 
 def _check_views(
-  wanted: Sequence[str], boxes: BoxColumns, pixels: Iterable[str], decode: str
+  wanted: Sequence[str], boxes: BoxColumns, pixels: Iterable[str]
 ) -> None:
   """Checks what goes with views.
 
@@ -323,15 +323,10 @@ def _check_views(
     wanted: features that are asked for.
     boxes: likewise.
     pixels: images and masks among them.
-    decode: where images are decoded.
 
   Raises:
     ValueError: something does not; the message names it.
   """
-  if decode != "cpu":
-    raise WrongArgument(
-      "decode", decode, 'must be "cpu" with Views, which are made of one decode there'
-    )
   one = ["window", "mirrored", "size", "affine"]
   refused: list[str] = []
   if boxes.given is not None:

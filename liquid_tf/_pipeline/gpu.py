@@ -73,15 +73,16 @@ def check(
 
 def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
   """Raises ValueError for a step that a GPU does not do with these formats."""
-  for step in recipe.given:
-    if isinstance(step, (Mix, Ragged)):
+  for one in recipe.each:
+    for step in one.given:
+      if isinstance(step, (Mix, Ragged)):
+        raise ValueError(
+          f"transforms: {step} must not be given with {setting('decode', 'gpu')}, "
+          "which does not mix images, and makes batches of one size: decode on the "
+          "processors, or leave it to the model"
+        )
+    if one.drafts and "jpeg" in formats:
       raise ValueError(
-        f"transforms: {step} must not be given with {setting('decode', 'gpu')}, which "
-        "does not mix images, and makes batches of one size: decode on the processors, "
-        "or leave it to the model"
+        f"transforms: draft=True must not be given with {setting('decode', 'gpu')} "
+        "where a format is jpeg: a GPU decodes at the whole size, to other pixels"
       )
-  if recipe.drafts and "jpeg" in formats:
-    raise ValueError(
-      f"transforms: draft=True must not be given with {setting('decode', 'gpu')} where "
-      "a format is jpeg: a GPU decodes at the whole size, to other pixels"
-    )

@@ -198,16 +198,21 @@ PoolBatchAllocator* Allocator() {
 
 Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
                 const MeanImage& mean, LiquidLoader* loader) {
-  const auto* const type =
-      std::find_if(std::begin(kPixels), std::end(kPixels),
-                   [&](const auto& one) { return one.second == gpu.dtype; });
-  if (type == std::end(kPixels)) {
-    return InvalidArgument("the dtype of images (" + std::to_string(gpu.dtype) +
-                           ") must be one of pixels");
+  std::vector<int32_t> dtypes;
+  LIQUID_RETURN_IF_ERROR(Copy("dtypes", gpu.dtypes, gpu.dtypes_size, &dtypes));
+  std::vector<PixelType> types;
+  for (const int32_t dtype : dtypes) {
+    const auto* const type =
+        std::find_if(std::begin(kPixels), std::end(kPixels),
+                     [&](const auto& one) { return one.second == dtype; });
+    if (type == std::end(kPixels)) {
+      return InvalidArgument("the dtype of images (" + std::to_string(dtype) +
+                             ") must be one of pixels");
+    }
+    types.push_back(type->first);
   }
   return DeviceBatches::Create(
-      loader->loader.get(), message, mean, gpu.number, type->first,
-      gpu.cache_bytes,
+      loader->loader.get(), message, mean, gpu.number, types, gpu.cache_bytes,
       [](const std::string& why) {
         std::fprintf(stderr, "liquid: %s\n", why.c_str());
       },
@@ -302,9 +307,9 @@ Status Begin(LiquidLoader* of, const LiquidEpoch& epoch) {
 // A batch, and what its pointers point to.
 class OwnedBatch : public LiquidBatch {
  public:
-  // `images`, or null: of output `stored`. Error: Unavailable.
+  // `images`, or none: the arrays of output `stored`. Error: Unavailable.
   static Status Create(Loader::Batch batch,
-                       std::shared_ptr<const DeviceImages> images,
+                       std::vector<std::shared_ptr<const DeviceImages>> images,
                        size_t stored, LiquidBatch** made) {
     std::unique_ptr<OwnedBatch> owned(new OwnedBatch());
     const size_t count = batch.outputs.size();
@@ -313,20 +318,22 @@ class OwnedBatch : public LiquidBatch {
     owned->offsets_.resize(count);
     owned->arrays_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-      if (images != nullptr && i == stored) {
-        owned->Add(i, *images);
-      } else {
-        LIQUID_RETURN_IF_ERROR(owned->Add(i, std::move(batch.outputs[i])));
-      }
+      if (!images.empty() && i == stored) continue;
+      LIQUID_RETURN_IF_ERROR(owned->Add(i, std::move(batch.outputs[i])));
     }
-    if (images != nullptr) {
-      owned->images_ = std::make_unique<LiquidImages>(std::move(images));
+    owned->gpu_shapes_.resize(images.size());
+    for (std::shared_ptr<const DeviceImages>& one : images) {
+      owned->AddImages(*one);
+      owned->images_.push_back(std::make_unique<LiquidImages>(std::move(one)));
     }
+    if (!images.empty()) owned->arrays_[stored] = owned->on_gpu_.front();
     owned->borrowed_ = std::move(batch.borrowed);
     owned->skipped_ = std::move(batch.skipped);
     LiquidBatch& given = *owned;
     given.outputs = owned->arrays_.data();
     given.outputs_size = count;
+    given.images = owned->on_gpu_.data();
+    given.images_size = owned->on_gpu_.size();
     given.next = {batch.epoch, batch.step, batch.rest};
     given.borrowed = Numbers(owned->borrowed_);
     given.skipped = Numbers(owned->skipped_);
@@ -337,7 +344,9 @@ class OwnedBatch : public LiquidBatch {
   // Whether a parent has the memory's pool, whose lock may be taken for ever.
   bool Forked() const { return getpid() != process_; }
 
-  LiquidImages* TakeImages() { return images_.release(); }
+  LiquidImages* TakeImages(uint64_t number) {
+    return number < images_.size() ? images_[number].release() : nullptr;
+  }
 
  private:
   OwnedBatch() : LiquidBatch() {}
@@ -346,13 +355,15 @@ class OwnedBatch : public LiquidBatch {
     return {numbers.data(), numbers.size()};
   }
 
-  void Add(size_t i, const DeviceImages& images) {
-    shapes_[i] = images.shape();
-    LiquidArray& array = arrays_[i];
+  void AddImages(const DeviceImages& images) {
+    std::vector<int64_t>& shape = gpu_shapes_[on_gpu_.size()];
+    shape = images.shape();
+    LiquidArray array = {};
     for (const auto& [type, dtype] : kPixels) {
       if (type == images.type()) array.dtype = dtype;
     }
-    array.shape = Numbers(shapes_[i]);
+    array.shape = Numbers(shape);
+    on_gpu_.push_back(array);
   }
 
   Status Add(size_t i, Output output) {
@@ -397,7 +408,9 @@ class OwnedBatch : public LiquidBatch {
   std::vector<std::vector<uint64_t>> offsets_;
   std::vector<LiquidArray> arrays_;
   std::vector<int64_t> borrowed_, skipped_;
-  std::unique_ptr<LiquidImages> images_;
+  std::vector<std::vector<int64_t>> gpu_shapes_;
+  std::vector<LiquidArray> on_gpu_;
+  std::vector<std::unique_ptr<LiquidImages>> images_;
 };
 
 Status Next(LiquidLoader* loader, LiquidBatch** batch) {
@@ -405,7 +418,7 @@ Status Next(LiquidLoader* loader, LiquidBatch** batch) {
     Loader::Batch next;
     LIQUID_RETURN_IF_ERROR(loader->loader->Next(&next));
     if (next.end) return OkStatus();
-    return OwnedBatch::Create(std::move(next), nullptr, 0, batch);
+    return OwnedBatch::Create(std::move(next), {}, 0, batch);
   }
   DeviceBatches::Batch next;
   LIQUID_RETURN_IF_ERROR(loader->on_gpu->Next(&next));
@@ -493,9 +506,10 @@ void liquid_direct_loader_cancel(LiquidLoader* loader) {
   if (loader->on_gpu != nullptr) loader->on_gpu->Cancel();
 }
 
-LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch) {
+LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch,
+                                              uint64_t number) {
   auto* const owned = static_cast<liquid::OwnedBatch*>(batch);
-  return owned->Forked() ? nullptr : owned->TakeImages();
+  return owned->Forked() ? nullptr : owned->TakeImages(number);
 }
 
 void liquid_direct_batch_release(LiquidBatch* batch) {

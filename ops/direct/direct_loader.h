@@ -77,7 +77,8 @@ struct LiquidOutput {
 // Where images are decoded.
 struct LiquidGpu {
   int32_t number;
-  int32_t dtype;         // of the images, a LiquidDType
+  const int32_t* dtypes;  // of the images of each view, a LiquidDType
+  uint64_t dtypes_size;
   uint64_t cache_bytes;  // of its memory, for what is kept between epochs
 };
 
@@ -144,6 +145,10 @@ struct LiquidBatch {
   // samples that were left out so far.
   LiquidNumbers borrowed;
   LiquidNumbers skipped;
+  // Images on a GPU: of each view, the first of which is the output of
+  // kLiquidRecords, or of all views in one array, [n * views, ...].
+  const LiquidArray* images;
+  uint64_t images_size;
 };
 
 struct LiquidLoader;
@@ -185,9 +190,10 @@ int32_t liquid_direct_loader_leave(LiquidLoader* loader, LiquidProblem problem);
 // also a liquid_direct_loader_next that waits. Never waits itself.
 void liquid_direct_loader_cancel(LiquidLoader* loader);
 
-// The images of a batch on a GPU, which the caller frees; null where they are
-// not there, or were taken.
-LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch);
+// The images of a batch on a GPU of that number, which the caller frees; null
+// where they are not there, or were taken.
+LiquidImages* liquid_direct_batch_take_images(LiquidBatch* batch,
+                                              uint64_t number);
 // Frees the arrays, and images that were not taken. Null is allowed.
 void liquid_direct_batch_release(LiquidBatch* batch);
 

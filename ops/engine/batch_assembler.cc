@@ -282,7 +282,9 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
     output->records.reserve(batch->slots.size());
     for (const Slot& slot : batch->slots) {
       output->records.push_back(slot.shared_record());
-      output->plans.push_back(slot.plan);
+      for (size_t v = 0; v <= slot.more_views.size(); ++v) {
+        output->plans.push_back(slot.PlanOf(v));
+      }
       output->formats.push_back(slot.item->format);
       output->moves.push_back(slot.substitute == nullptr ? slot.item->move
                                                          : nullptr);

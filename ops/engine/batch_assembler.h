@@ -59,7 +59,8 @@ struct Output {
   Array numbers;                   // of other types than these
   std::vector<Text> texts;         // of kString, in the order of the shape
   std::vector<RecordPtr> records;  // of kRecords, in the order of the samples
-  std::vector<SamplePlan> plans;   // what is to become of their images
+  // What is to become of their images: of each, one view after the other.
+  std::vector<SamplePlan> plans;
   std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
   std::vector<uint32_t> formats;                   // as the plan numbers them
   CountDecode count_decode;                        // null where nobody counts

@@ -29,6 +29,7 @@ from liquid_tf.transforms import (
   Cast,
   CenterCrop,
   ChannelsFirst,
+  FiveCrop,
   Mirror,
   Normalize,
   Pad,
@@ -37,6 +38,7 @@ from liquid_tf.transforms import (
   RandomResizedCrop,
   Resize,
   Rotate,
+  TenCrop,
   Views,
 )
 
@@ -106,6 +108,9 @@ class LoaderGpuTest(parameterized.TestCase):
     names = wanted if isinstance(wanted, dict) else range(len(wanted))
     for name in names:
       ours = found[name]
+      if isinstance(ours, tuple):  # views
+        self.assert_same(ours, wanted[name])
+        continue
       if isinstance(ours, DeviceArray):
         self.assertEqual(ours.dtype, wanted[name].dtype.name)
         ours = _pixels(ours)
@@ -165,6 +170,41 @@ class LoaderGpuTest(parameterized.TestCase):
         with liquid_tf.loader(path, 8, **options) as on_cpu:
           with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
             self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+
+  @parameterized.parameters("l3:2,l3-compact:1,raw:1", "jpeg")
+  def test_views(self, formats):
+    path = self._make(formats=formats)
+    small = [RandomResizedCrop(24), Rotate(20), Cast("bfloat16")]
+    other = [*small[:2], recipes.NORMALIZE, ChannelsFirst()]
+    with self.leaves_nothing():
+      for transforms in (
+        Views([recipes.TRAIN, small, [CenterCrop(20)]]),
+        Views([other, other], as_samples=True),
+        Views([[CenterCrop(20)], [RandomCrop((10, 30))]]),
+        [Resize((40, 50)), TenCrop(30), recipes.NORMALIZE],
+        [Resize((40, 50)), FiveCrop(30, as_samples=True), Cast("float16")],
+      ):
+        with self.subTest(str(transforms)):
+          options = {"seed": 3, "transforms": transforms}
+          names = ["image", "id", "label"]
+          for features in (None, names):
+            options["features"] = features
+            with liquid_tf.loader(path, 4, **options) as on_cpu:
+              with liquid_tf.loader(path, 4, decode="gpu", **options) as on_gpu:
+                self.assert_equal_epochs(on_gpu, on_cpu)
+
+  def test_a_view_outlives_the_others(self):
+    path = self._make((64, 64), 10, "l3")
+    transforms = Views([[], [CenterCrop(20)]])
+    with liquid_tf.loader(path, 4, cache=0, transforms=transforms) as on_cpu:
+      wanted = [one[1] for one, _ in on_cpu]
+    with self.leaves_nothing():
+      options = {"cache": 0, "transforms": transforms, "decode": "gpu"}
+      with liquid_tf.loader(path, 4, **options) as found:
+        kept = [one[1] for one, _ in found]
+      for ours, theirs in zip(kept, wanted, strict=True):
+        np.testing.assert_array_equal(_pixels(ours), theirs)
+      del kept, ours
 
   def test_a_mean_image(self):
     path = self._make()
@@ -448,7 +488,6 @@ class LoaderGpuTest(parameterized.TestCase):
     ({"batch_size": None}, r"batch_size \(None\) must be a number with decode=.gpu"),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise" with decode="gpu"'),
     ({"features": ["label"]}, r"features \(label\) must have .image. with decode"),
-    ({"transforms": Views([[], []])}, r'decode \("gpu"\) must be "cpu" with Views'),
     ({"transforms": [Ragged()]}, r"Ragged.* must not be given with decode"),
     (
       {"decode": "gpu:7"},

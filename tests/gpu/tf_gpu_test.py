@@ -46,6 +46,8 @@ from liquid_tf.transforms import (
   RandomResizedCrop,
   Resize,
   Rotate,
+  TenCrop,
+  Views,
 )
 
 _ON_GPU = os.environ.get("LIQUID_TEST_GPU") == "1"
@@ -251,6 +253,27 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
             self.assertAllEqual(found[name], wanted[name])
           count += 1
         self.assertEqual(count, 3)
+
+  def test_views_of_a_dataset(self):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:2,raw:1", sides=(30, 90), per_class=5
+    )
+    small = [RandomResizedCrop(24), Rotate(20), Cast("bfloat16")]
+    other = [*small[:2], recipes.NORMALIZE, ChannelsFirst()]
+    for transforms in (
+      Views([recipes.TRAIN, small, [CenterCrop(20)]]),
+      Views([other, other], as_samples=True),
+      [Resize((40, 50)), TenCrop(30), recipes.NORMALIZE],
+    ):
+      with self.subTest(str(transforms)):
+        options = {"seed": 3, "transforms": transforms}
+        for features in (None, ["image", "id", "label"]):
+          options["features"] = features
+          on_cpu = liquid_tf.dataset(path, 4, **options)
+          on_gpu = liquid_tf.dataset(path, 4, decode="gpu", **options)
+          self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+          for one, other_one in zip(on_cpu, on_gpu, strict=True):
+            tf.nest.map_structure(self.assert_same_bits, other_one, one)
 
   def test_a_mean_image_is_copied_once(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(30, 90), per_class=5)
@@ -565,7 +588,7 @@ class FakeDriverTest(tf.test.TestCase, parameterized.TestCase):
       False,
       options,
       tf.uint8,
-      [None, 70, 130, 3],
+      [[None, 70, 130, 3]],
       Limits(pixels=1 << 20),
     )
     batches = iter(placed)

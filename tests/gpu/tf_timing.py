@@ -51,7 +51,7 @@ def _dataset(
     False,
     Recipe.parse([]),
     tf.uint8,
-    shape,
+    [shape],
     codecs.Limits(_MAX_PIXELS),
   )
 

@@ -20,8 +20,9 @@ namespace liquid {
 // stay where they were read to.
 struct BatchRecords {
   std::vector<RecordPtr> records;  // of the samples, in their order
-  std::vector<SamplePlan> plans;   // what is to become of their images
-  std::vector<uint32_t> formats;   // as the plan of the dataset numbers them
+  // What is to become of their images: of each, one view after the other.
+  std::vector<SamplePlan> plans;
+  std::vector<uint32_t> formats;  // as the plan of the dataset numbers them
   std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
   CountDecode count_decode;  // of those that no device decodes; may be null
 

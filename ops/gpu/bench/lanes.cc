@@ -123,22 +123,20 @@ Status BenchLanes::Make(const BenchDevice& device,
   DeviceBatch batch;
   LIQUID_RETURN_IF_ERROR(all->Plan(&batch));
   all->stored_bytes_ = batch.tasks.bytes;
-  all->pixel_bytes_ = BytesOf(steps.type);
-  for (const int64_t side : batch.shape) {
-    all->pixel_bytes_ *= static_cast<size_t>(side);
-  }
-  const L3LaneLayout layout(batch.tasks, batch.files, batch.recipe());
+  all->pixel_bytes_ = batch.arrays[0].bytes();
+  const L3LaneLayout layout(batch.tasks, batch.files, batch.images);
   for (size_t i = 0; i < lanes; ++i) {
     auto slot = std::make_unique<Slot>();
+    slot->memory.pixels.resize(1);
     LIQUID_RETURN_IF_ERROR(
         L3Lane::Create(device.driver(), device.context(), &slot->lane));
     LIQUID_RETURN_IF_ERROR(
         device.Allocate(layout.device_size, &slot->memory.staging));
     LIQUID_RETURN_IF_ERROR(
-        device.Allocate(all->pixel_bytes_, &slot->memory.pixels));
+        device.Allocate(all->pixel_bytes_, &slot->memory.pixels.front()));
     LIQUID_RETURN_IF_ERROR(
         CudaStatus(device.driver(),
-                   device.more().fill(slot->memory.pixels, 0x5A,
+                   device.more().fill(slot->memory.pixels.front(), 0x5A,
                                       all->pixel_bytes_, device.stream()),
                    "to clear memory"));
     all->slots_.push_back(std::move(slot));
@@ -152,7 +150,7 @@ BenchLanes::~BenchLanes() {
   for (const auto& slot : slots_) {
     (void)Wait(*slot);
     device_.driver().free(slot->memory.staging);
-    device_.driver().free(slot->memory.pixels);
+    device_.driver().free(slot->memory.pixels.front());
   }
   if (registered_ != nullptr) device_.driver().host_free(registered_);
 }
@@ -207,7 +205,7 @@ Status BenchLanes::Start() {
   slot.batch = DeviceBatch();
   LIQUID_RETURN_IF_ERROR(Plan(&slot.batch));
   const L3LaneLayout layout(slot.batch.tasks, slot.batch.files,
-                            slot.batch.recipe());
+                            slot.batch.images);
   slot.parts.plan = 1e3 * (MonotonicSeconds() - begin);
   slot.parts.fill = 0;
   slot.is_done = false;
@@ -253,8 +251,8 @@ Status BenchLanes::Check(const std::string& what) const {
     LIQUID_RETURN_IF_ERROR(
         maker.Make(plans_[i], &stored, &scratch, expected.data()));
     for (const auto& slot : slots_) {
-      LIQUID_RETURN_IF_ERROR(
-          device_.CopyOut(got.data(), slot->memory.pixels + i * size, size));
+      LIQUID_RETURN_IF_ERROR(device_.CopyOut(
+          got.data(), slot->memory.pixels.front() + i * size, size));
       if (got != expected) {
         return DataLoss(what + ": image " + std::to_string(i) +
                         " has other pixels than on the processors");

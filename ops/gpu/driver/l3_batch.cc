@@ -25,7 +25,7 @@ Status StartDeviceBatch(const DeviceBatch& batch, const L3LaneLayout& layout,
       CopyL3Files(batch.files, copies + first, copies + last, bytes);
     });
   };
-  return lane->Start(batch.tasks, batch.recipe(), layout, fill, batch.output,
+  return lane->Start(batch.tasks, batch.images, layout, fill, batch.outputs,
                      batch.types, memory, std::move(done));
 }
 
@@ -35,8 +35,8 @@ Status EndDeviceBatch(size_t crossing, CuResult result, const L3Lane& lane,
   LIQUID_RETURN_IF_ERROR(lane.Ended(result, &times));
   LIQUID_RETURN_IF_ERROR(
       CheckL3Device(batch->files, batch->tasks, lane.findings()));
-  L3Totals::Process().Add(batch->shape[0], static_cast<int64_t>(crossing),
-                          times);
+  L3Totals::Process().Add(static_cast<int64_t>(batch->files.size()),
+                          static_cast<int64_t>(crossing), times);
   EndMoves(batch);
   return OkStatus();
 }

@@ -29,26 +29,39 @@ void Put(const std::vector<T>& values, uint8_t* to) {
 }
 
 // What a recipe needs beside the batch.
-void LayOut(const ImageDeviceBatch& recipe, const L3DeviceOutput& pixels,
+void LayOut(const std::vector<ImageDeviceBatch>& views,
+            const std::vector<L3DeviceOutput>& outputs,
             const L3LaneLayout& layout, uint8_t* host) {
-  uint8_t* output = host + layout.output;
-  for (const ImageDeviceChunk& chunk : recipe.chunks) {
-    const L3DeviceOutput of_chunk = {
-        chunk.height, chunk.width, pixels.channels, 0,
-        {},           {},          pixels.verified, 0};
-    output += sizeof(of_chunk);
-    std::memcpy(output, &of_chunk, sizeof(of_chunk));
+  std::vector<L3DeviceOutput> all;
+  for (const ImageDeviceChunk& chunk : views[0].chunks) {
+    all.push_back({chunk.height,
+                   chunk.width,
+                   outputs[0].channels,
+                   0,
+                   {},
+                   {},
+                   outputs[0].verified,
+                   0});
   }
-  if (recipe.canvases != 0) {
-    const L3DeviceOutput of_canvas = {
-        recipe.height, recipe.width, pixels.channels, 0, {}, {}, 0, 0};
-    std::memcpy(output + sizeof(of_canvas), &of_canvas, sizeof(of_canvas));
+  for (size_t v = 0; v < views.size(); ++v) {
+    const ImageDeviceBatch& recipe = views[v];
+    all.push_back(outputs[v]);
+    all.push_back({recipe.height,
+                   recipe.width,
+                   outputs[v].channels,
+                   0,
+                   {},
+                   {},
+                   0,
+                   0});  // of canvases
+    const L3LaneLayout::View& view = layout.views[v];
+    Put(recipe.samples, host + view.samples);
+    Put(recipe.finished, host + view.finished);
+    Put(recipe.operations, host + view.operations);
+    Put(recipe.erasures, host + view.erasures);
+    Put(recipe.tables, host + view.tables);
   }
-  Put(recipe.samples, host + layout.samples);
-  Put(recipe.finished, host + layout.finished);
-  Put(recipe.operations, host + layout.operations);
-  Put(recipe.erasures, host + layout.erasures);
-  Put(recipe.tables, host + layout.tables);
+  Put(all, host + layout.output);
 }
 
 // Has what was put there of images, whose bytes begin at `bytes` on the device,
@@ -72,6 +85,11 @@ void Place(const L3DeviceBatch& batch, const L3LaneLayout& layout,
   }
 }
 
+// Where a view's pixels go.
+CuAddress PixelsOf(const L3LaneMemory& memory, size_t view) {
+  return memory.pixels[memory.pixels.size() == 1 ? 0 : view];
+}
+
 // Takes back what Start() gave, and tells.
 void Tell(CuStream /*stream*/, CuResult result, void* data) {
   const std::unique_ptr<L3Lane::Done> done(static_cast<L3Lane::Done*>(data));
@@ -82,26 +100,28 @@ void Tell(CuStream /*stream*/, CuResult result, void* data) {
 
 L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
                            const std::vector<L3DeviceFile>& files,
-                           const ImageDeviceBatch* recipe) {
+                           const std::vector<ImageDeviceBatch>& recipes) {
   output = Aligned(sizeof(L3DeviceFindings));
-  const size_t outputs = recipe == nullptr ? 1 : 2 + recipe->chunks.size();
+  const size_t outputs =
+      recipes.empty() ? 1 : recipes[0].chunks.size() + 2 * recipes.size();
   images = output + Aligned(outputs * sizeof(L3DeviceOutput));
   runs = images + Aligned(batch.images.size() * sizeof(L3DeviceImage));
   host_tasks = runs + Aligned(batch.runs.size() * sizeof(L3DeviceRun));
   host_results =
       host_tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
-  samples = finished = operations = erasures = tables = jpeg =
-      host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
-  if (recipe != nullptr) {
-    finished =
-        samples + Aligned(recipe->samples.size() * sizeof(ImageDeviceSample));
-    operations =
-        finished + Aligned(recipe->finished.size() * sizeof(ImageDeviceSample));
-    erasures = operations + Aligned(recipe->operations.size() *
-                                    sizeof(ImageDeviceOperation));
-    tables = erasures +
-             Aligned(recipe->erasures.size() * sizeof(ImageDeviceErasure));
-    jpeg = tables + Aligned(recipe->tables.size() * sizeof(uint32_t));
+  jpeg = host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
+  for (const ImageDeviceBatch& recipe : recipes) {
+    View view = {};
+    const auto place = [this](const auto& values, size_t* at) {
+      *at = jpeg;
+      jpeg += Aligned(values.size() * sizeof(values[0]));
+    };
+    place(recipe.samples, &view.samples);
+    place(recipe.finished, &view.finished);
+    place(recipe.operations, &view.operations);
+    place(recipe.erasures, &view.erasures);
+    place(recipe.tables, &view.tables);
+    views.push_back(view);
   }
   bytes = jpeg + Aligned(batch.jpeg.size());
   size = bytes + batch.bytes;
@@ -111,8 +131,11 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   results = tasks + Aligned(batch.n_tasks * sizeof(L3DeviceTask));
   blocks = results + Aligned(batch.n_tasks * sizeof(uint32_t));
   scratch = blocks + batch.jpeg_scratch_bytes;
-  device_size =
-      recipe == nullptr ? scratch : scratch + Aligned(recipe->scratch_bytes);
+  device_size = scratch;
+  for (const ImageDeviceBatch& recipe : recipes) {
+    device_size =
+        std::max(device_size, scratch + Aligned(recipe.scratch_bytes));
+  }
   for (const L3DeviceCopy& copy : batch.copies) {
     const L3DeviceFile& file = files[copy.file];
     if (file.is_registered && copy.size >= kLeastFromAfar) {
@@ -243,15 +266,18 @@ Status L3Lane::Launch(CuFunction kernel, CuAddress output, CuAddress of_images,
 }
 
 Status L3Lane::MakeImages(const L3DeviceBatch& batch,
-                          const ImageDeviceBatch& recipe,
-                          const ImageDeviceChunk& chunk,
-                          const L3LaneLayout& layout,
+                          const ImageDeviceBatch& recipe, size_t view,
+                          size_t number, const L3LaneLayout& layout,
                           const ImageFunctions& functions,
                           const L3LaneMemory& memory) {
-  const auto output = [&](size_t number) {
-    return memory.staging + layout.output + number * sizeof(L3DeviceOutput);
-  };
-  const CuAddress tables = memory.staging + layout.tables;
+  const ImageDeviceChunk& chunk = recipe.chunks[number];
+  const L3LaneLayout::View& place = layout.views[view];
+  const CuAddress of_pixels =
+      memory.staging + layout.output +
+      (recipe.chunks.size() + 2 * view) * sizeof(L3DeviceOutput);
+  const CuAddress of_canvas = of_pixels + sizeof(L3DeviceOutput);
+  const CuAddress pixels = PixelsOf(memory, view);
+  const CuAddress tables = memory.staging + place.tables;
   const CuAddress scratch = memory.staging + layout.scratch;
   const uint32_t tiles = chunk.count * ImageTiles(recipe.height, recipe.width);
   const uint32_t shared =
@@ -266,20 +292,18 @@ Status L3Lane::MakeImages(const L3DeviceBatch& batch,
   if (recipe.canvases == 0) {
     // What finds sums comes before.
     if (recipe.luma != 0) {
-      LIQUID_RETURN_IF_ERROR(make(functions.luma, output(0), layout.samples,
+      LIQUID_RETURN_IF_ERROR(make(functions.luma, of_pixels, place.samples,
                                   scratch + recipe.luma, scratch));
     }
-    return make(functions.make, output(0), layout.samples, memory.pixels,
-                scratch);
+    return make(functions.make, of_pixels, place.samples, pixels, scratch);
   }
   const CuAddress canvases = scratch + recipe.canvases;
   const CuAddress found = scratch + recipe.found;
-  const CuAddress of_canvas = output(1 + recipe.chunks.size());
   LIQUID_RETURN_IF_ERROR(
-      make(functions.begin, of_canvas, layout.samples, canvases, scratch));
+      make(functions.begin, of_canvas, place.samples, canvases, scratch));
   for (uint32_t round = 0; round < chunk.rounds; ++round) {
     const size_t first = chunk.operations + size_t{round} * chunk.count;
-    const CuAddress operations = memory.staging + layout.operations +
+    const CuAddress operations = memory.staging + place.operations +
                                  first * sizeof(ImageDeviceOperation);
     const auto begin =
         recipe.operations.begin() + static_cast<ptrdiff_t>(first);
@@ -292,8 +316,7 @@ Status L3Lane::MakeImages(const L3DeviceBatch& batch,
                                   tiles, tables, canvases, found, kImageThreads,
                                   0));
   }
-  return make(functions.make, output(0), layout.finished, memory.pixels,
-              canvases);
+  return make(functions.make, of_pixels, place.finished, pixels, canvases);
 }
 
 Status L3Lane::Copy(const L3LaneLayout& layout, CuAddress staging) {
@@ -327,17 +350,17 @@ Status L3Lane::Copy(const L3LaneLayout& layout, CuAddress staging) {
 }
 
 Status L3Lane::Enqueue(const L3DeviceBatch& batch,
-                       const ImageDeviceBatch* recipe,
+                       const std::vector<ImageDeviceBatch>& views,
                        const L3LaneLayout& layout,
                        const std::vector<CuFunction>& functions,
-                       const ImageFunctions& of_recipe,
+                       const std::vector<ImageFunctions>& of_views,
                        const L3LaneMemory& memory) {
   LIQUID_RETURN_IF_ERROR(Mark(begun_));
   LIQUID_RETURN_IF_ERROR(Copy(layout, memory.staging));
   LIQUID_RETURN_IF_ERROR(Mark(copied_));
   CuAddress output = memory.staging + layout.output;
   CuAddress bytes = memory.staging + layout.bytes;
-  CuAddress pixels = memory.pixels;
+  CuAddress pixels = memory.pixels[0];
   LIQUID_RETURN_IF_ERROR(LaunchL3Plan(
       driver_, functions[0], stream_,
       static_cast<uint32_t>(batch.images.size()),
@@ -345,10 +368,10 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
       memory.staging + layout.tasks, memory.staging + layout.results));
   for (size_t i = 0; i < batch.launches.size(); ++i) {
     L3DeviceLaunch launch = batch.launches[i];
-    if (recipe != nullptr) {
-      const ImageDeviceChunk& chunk = recipe->chunks[launch.chunk];
+    if (!views.empty()) {
+      const ImageDeviceChunk& chunk = views[0].chunks[launch.chunk];
       output = memory.staging + layout.output +
-               (1 + launch.chunk) * sizeof(L3DeviceOutput);
+               launch.chunk * sizeof(L3DeviceOutput);
       // Tasks have the numbers of images in the batch.
       pixels = memory.staging + layout.scratch -
                uint64_t{chunk.first} * chunk.height * chunk.width *
@@ -372,20 +395,26 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                                   launch.threads, 1, 1, launch.shared_bytes,
                                   stream_, arguments, nullptr),
                    "to launch a kernel"));
-    if (recipe != nullptr && (i + 1 == batch.launches.size() ||
-                              batch.launches[i + 1].chunk != launch.chunk)) {
-      LIQUID_RETURN_IF_ERROR(MakeImages(batch, *recipe,
-                                        recipe->chunks[launch.chunk], layout,
-                                        of_recipe, memory));
+    if (i + 1 < batch.launches.size() &&
+        batch.launches[i + 1].chunk == launch.chunk) {
+      continue;
+    }
+    for (size_t v = 0; v < views.size(); ++v) {
+      LIQUID_RETURN_IF_ERROR(MakeImages(batch, views[v], v, launch.chunk,
+                                        layout, of_views[v], memory));
     }
   }
-  if (recipe != nullptr && !recipe->erasures.empty()) {
-    const auto count = static_cast<uint32_t>(recipe->erasures.size());
+  for (size_t v = 0; v < views.size(); ++v) {
+    const ImageDeviceBatch& recipe = views[v];
+    if (recipe.erasures.empty()) continue;
+    const auto count = static_cast<uint32_t>(recipe.erasures.size());
     LIQUID_RETURN_IF_ERROR(
-        Launch(of_recipe.erase, memory.staging + layout.output,
-               memory.staging + layout.erasures,
-               count * ImageTiles(recipe->height, recipe->width),
-               memory.staging + layout.tables, memory.pixels,
+        Launch(of_views[v].erase,
+               memory.staging + layout.output +
+                   (recipe.chunks.size() + 2 * v) * sizeof(L3DeviceOutput),
+               memory.staging + layout.views[v].erasures,
+               count * ImageTiles(recipe.height, recipe.width),
+               memory.staging + layout.views[v].tables, PixelsOf(memory, v),
                memory.staging + layout.scratch, kImageThreads, 0));
   }
   LIQUID_RETURN_IF_ERROR(
@@ -403,36 +432,42 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                     "to copy what a batch came to");
 }
 
-Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+Status L3Lane::Start(const L3DeviceBatch& batch,
+                     const std::vector<ImageDeviceBatch>& views,
                      const L3LaneLayout& layout, const Fill& fill,
-                     const L3DeviceOutput& output, const std::string& types,
+                     const std::vector<L3DeviceOutput>& outputs,
+                     const std::vector<std::string>& types,
                      const L3LaneMemory& memory, Done done) {
   const CudaDriver& driver = driver_;
   const CuStream stream = stream_;
   const CudaScope scope(driver, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());
   // Scratch memory has what is stored.
-  const std::string stored = types.substr(0, types.find('_'));
+  const std::string stored = types[0].substr(0, types[0].find('_'));
   std::vector<std::string> names = {kL3PlanKernel, kL3CheckKernel};
   for (const L3DeviceLaunch& launch : batch.launches) {
     names.push_back(L3KernelName(
-        launch.kind, recipe == nullptr ? types : stored + "_" + stored));
+        launch.kind, views.empty() ? types[0] : stored + "_" + stored));
   }
   std::vector<CuFunction> functions(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     LIQUID_RETURN_IF_ERROR(
         FindL3Function(driver, context_, names[i], &functions[i]));
   }
-  ImageFunctions of_recipe;
-  if (recipe != nullptr) {
-    LIQUID_RETURN_IF_ERROR(FindFunctions(*recipe, stored, types, &of_recipe));
+  std::vector<ImageFunctions> of_views(views.size());
+  for (size_t v = 0; v < views.size(); ++v) {
+    LIQUID_RETURN_IF_ERROR(
+        FindFunctions(views[v], stored, types[v], &of_views[v]));
   }
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.host_size));
   uint8_t* const host = host_.data();
   const L3DeviceFindings none;
   std::memcpy(host, &none, sizeof(none));
-  std::memcpy(host + layout.output, &output, sizeof(output));
-  if (recipe != nullptr) LayOut(*recipe, output, layout, host);
+  if (views.empty()) {
+    Put(outputs, host + layout.output);
+  } else {
+    LayOut(views, outputs, layout, host);
+  }
   Put(batch.images, host + layout.images);
   Put(batch.runs, host + layout.runs);
   Put(batch.jpeg, host + layout.jpeg);
@@ -443,7 +478,7 @@ Status L3Lane::Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
               batch.tasks.size() * sizeof(uint32_t));
   fill(host + layout.bytes);
 
-  Status status = Enqueue(batch, recipe, layout, functions, of_recipe, memory);
+  Status status = Enqueue(batch, views, layout, functions, of_views, memory);
   if (status.ok()) {
     // Not cuLaunchHostFunc, which is not called after an error on the device:
     // whoever waits for the batch would wait for ever.

@@ -18,12 +18,12 @@ namespace liquid {
 // Where everything but the pixels lies in a batch's memory on the device, each
 // part at a multiple of 256; and how it gets there, and what goes to places
 // of its own. What is registered and large enough is copied
-// from where it lies, the rest from the lane's own memory. `recipe` may be
-// null.
+// from where it lies, the rest from the lane's own memory. `views` are what a
+// recipe makes of the images, or none.
 struct L3LaneLayout {
   L3LaneLayout(const L3DeviceBatch& batch,
                const std::vector<L3DeviceFile>& files,
-               const ImageDeviceBatch* recipe);
+               const std::vector<ImageDeviceBatch>& views);
 
   struct Copy {
     uint64_t to;           // in the batch's memory, or a kL3OnDevice
@@ -31,11 +31,16 @@ struct L3LaneLayout {
     size_t from, size;
   };
 
-  // What the device finds, an L3DeviceFindings, comes first. Outputs are that
-  // of the pixels, and with a recipe that of each chunk in scratch memory and
-  // that of canvases.
-  size_t output, images, runs, host_tasks, host_results, samples, finished,
-      operations, erasures, tables, jpeg, bytes, size;
+  // What a recipe reads of a view.
+  struct View {
+    size_t samples, finished, operations, erasures, tables;
+  };
+
+  // What the device finds, an L3DeviceFindings, comes first. The output is that
+  // of the pixels; with a recipe there are several, that of each chunk in
+  // scratch memory, then that of the pixels and that of canvases of each view.
+  size_t output, images, runs, host_tasks, host_results, jpeg, bytes, size;
+  std::vector<View> views;
   std::vector<Copy> copies;
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
   std::vector<L3DeviceCopy> gathered;
@@ -47,10 +52,10 @@ struct L3LaneLayout {
   size_t tasks, results, blocks, scratch, device_size;
 };
 
-// Memory of the device that a batch needs, both at a multiple of 16.
+// Memory of the device that a batch needs, all at a multiple of 16.
 struct L3LaneMemory {
-  CuAddress staging;  // L3LaneLayout::device_size bytes
-  CuAddress pixels;
+  CuAddress staging = 0;          // L3LaneLayout::device_size bytes
+  std::vector<CuAddress> pixels;  // of each array
 };
 
 // What a batch took of the device, by its own clock: of the bus, for the bytes
@@ -89,15 +94,18 @@ class L3Lane {
   Status Synchronize() const;
 
   // Lays out a batch and starts it: copies to the device, the batch's launches,
-  // one copy back. `types` are what L3KernelName takes. With a `recipe`, which
-  // may be null, the batch was planned for its chunks: each is decoded into
-  // scratch memory, from which one more launch makes pixels, or some more make
-  // them by way of canvases. `memory` and the
+  // one copy back. `outputs` and `types`, which L3KernelName takes, are of each
+  // view. With a recipe, of as many `views`, the batch was planned for their
+  // chunks: each is decoded into scratch memory, from which one more launch for
+  // each view makes pixels, or some more make them by way of canvases. Views
+  // are of one array where there is but one. `memory` and the
   // files' bytes are the lane's until `done` is called, which happens once if
   // and only if this is OK. Errors: those of FindL3Function, and of the driver.
-  Status Start(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+  Status Start(const L3DeviceBatch& batch,
+               const std::vector<ImageDeviceBatch>& views,
                const L3LaneLayout& layout, const Fill& fill,
-               const L3DeviceOutput& output, const std::string& types,
+               const std::vector<L3DeviceOutput>& outputs,
+               const std::vector<std::string>& types,
                const L3LaneMemory& memory, Done done);
 
   // What became of a batch, of what Done was told, and what it took. Internal
@@ -114,7 +122,7 @@ class L3Lane {
       : driver_(driver), context_(context), host_(driver) {}
   Status Mark(CuEvent event);
   Status Copy(const L3LaneLayout& layout, CuAddress staging);
-  // Kernels of a recipe, those that it needs.
+  // Kernels of a view, those that it needs.
   struct ImageFunctions {
     CuFunction make = nullptr, luma = nullptr;
     CuFunction begin = nullptr, find = nullptr, operate = nullptr;  // canvases
@@ -123,17 +131,20 @@ class L3Lane {
   Status FindFunctions(const ImageDeviceBatch& recipe,
                        const std::string& stored, const std::string& types,
                        ImageFunctions* functions) const;
-  Status Enqueue(const L3DeviceBatch& batch, const ImageDeviceBatch* recipe,
+  Status Enqueue(const L3DeviceBatch& batch,
+                 const std::vector<ImageDeviceBatch>& views,
                  const L3LaneLayout& layout,
                  const std::vector<CuFunction>& functions,
-                 const ImageFunctions& of_recipe, const L3LaneMemory& memory);
+                 const std::vector<ImageFunctions>& of_views,
+                 const L3LaneMemory& memory);
   // Launches a kernel of a recipe, by a block for each of `count`.
   Status Launch(CuFunction kernel, CuAddress output, CuAddress of_images,
                 uint32_t count, CuAddress tables, CuAddress out, CuAddress in,
                 uint32_t threads, uint32_t shared_bytes);
-  // Makes the images of a chunk of those that lie in scratch memory.
+  // Makes view number `view` of a chunk of the images that lie in scratch
+  // memory.
   Status MakeImages(const L3DeviceBatch& batch, const ImageDeviceBatch& recipe,
-                    const ImageDeviceChunk& chunk, const L3LaneLayout& layout,
+                    size_t view, size_t chunk, const L3LaneLayout& layout,
                     const ImageFunctions& functions,
                     const L3LaneMemory& memory);
 

@@ -30,15 +30,31 @@ Status FindFeature(const DecodeMessage& message, const char* name, size_t* at) {
   return OkStatus();
 }
 
-Status ReadSteps(const DecodeMessage& message, PixelType type,
-                 DeviceSteps* steps) {
+Status ReadView(const std::vector<std::string>& recipe, PixelType type,
+                DeviceView* view) {
   RecipeText text;
-  LIQUID_RETURN_IF_ERROR(ParseRecipe(message.recipe, &text));
-  steps->recipe = std::move(text.recipe);
-  steps->type = type;
-  if (!text.mean.empty()) steps->mean = std::move(text.mean);
-  if (!text.std.empty()) steps->std = std::move(text.std);
-  steps->planar = text.channels_first;
+  LIQUID_RETURN_IF_ERROR(ParseRecipe(recipe, &text));
+  view->recipe = std::move(text.recipe);
+  view->type = type;
+  if (!text.mean.empty()) view->mean = std::move(text.mean);
+  if (!text.std.empty()) view->std = std::move(text.std);
+  view->planar = text.channels_first;
+  return OkStatus();
+}
+
+Status ReadSteps(const DecodeMessage& message,
+                 const std::vector<PixelType>& types, DeviceSteps* steps) {
+  if (types.size() != 1 + message.views.size()) {
+    return InvalidArgument("dtypes (" + std::to_string(types.size()) +
+                           ") must be one for each view");
+  }
+  LIQUID_RETURN_IF_ERROR(ReadView(message.recipe, types[0], steps));
+  for (size_t v = 1; v < types.size(); ++v) {
+    steps->more_views.emplace_back();
+    LIQUID_RETURN_IF_ERROR(ReadView(message.views[v - 1].recipe, types[v],
+                                    &steps->more_views.back()));
+  }
+  steps->stacked = message.stacked;
   steps->limits.max_pixels = static_cast<uint64_t>(message.max_pixels);
   steps->limits.max_scans = static_cast<uint64_t>(message.max_scans);
   return OkStatus();
@@ -105,7 +121,8 @@ Status OfMemory(const Status& status) {
 }  // namespace
 
 Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
-                             const MeanImage& mean, int device, PixelType type,
+                             const MeanImage& mean, int device,
+                             const std::vector<PixelType>& types,
                              uint64_t cache_bytes,
                              std::function<void(const std::string&)> warn,
                              std::unique_ptr<DeviceBatches>* made) {
@@ -114,7 +131,7 @@ Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
   LIQUID_RETURN_IF_ERROR(
       FindFeature(message, "image[stored]", &batches->stored_));
   LIQUID_RETURN_IF_ERROR(FindFeature(message, "id", &batches->id_));
-  LIQUID_RETURN_IF_ERROR(ReadSteps(message, type, &batches->steps_));
+  LIQUID_RETURN_IF_ERROR(ReadSteps(message, types, &batches->steps_));
   DevicePlace& place = batches->place_;
   place.number = device;
   LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&place.driver));
@@ -225,11 +242,9 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   LIQUID_RETURN_IF_ERROR(PlanDeviceBatch(steps_, parallel, &planned));
   planned.jpeg.Count(batch.outputs[stored_].formats,
                      batch.outputs[stored_].count_decode);
-  const L3LaneLayout layout(planned.tasks, planned.files, planned.recipe());
+  const L3LaneLayout layout(planned.tasks, planned.files, planned.images);
   work->crossing = layout.crossing;
-  size_t pixels = BytesOf(steps_.type);
-  for (const int64_t side : planned.shape) pixels *= static_cast<size_t>(side);
-  LIQUID_RETURN_IF_ERROR(TakeSlot(layout.device_size, pixels, work.get()));
+  LIQUID_RETURN_IF_ERROR(TakeSlot(layout.device_size, work.get()));
   // It stays until it is done, and must not end on the driver's thread.
   const auto done = [bell = bell_, raw = work.get()](CuResult result) {
     std::lock_guard<std::mutex> lock(bell->mu);
@@ -245,7 +260,11 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   return OfMemory(started);
 }
 
-Status DeviceBatches::TakeSlot(size_t staging, size_t pixels, Work* work) {
+Status DeviceBatches::TakeSlot(size_t staging, Work* work) {
+  std::vector<size_t> arrays;
+  for (const DeviceArray& array : work->planned.arrays) {
+    arrays.push_back(array.bytes());
+  }
   while (true) {
     uint64_t given_back = 0;
     {
@@ -254,8 +273,8 @@ Status DeviceBatches::TakeSlot(size_t staging, size_t pixels, Work* work) {
     }
     const Status taken = slots_.Take(
         [this] { return std::make_unique<DeviceSlot>(place_, bell_); },
-        [=](bool /*may_wait*/, L3Slot* slot) {
-          return static_cast<DeviceSlot*>(slot)->Fit(staging, pixels);
+        [&](bool /*may_wait*/, L3Slot* slot) {
+          return static_cast<DeviceSlot*>(slot)->Fit(staging, arrays);
         },
         &work->slot);
     if (taken.code() != StatusCode::kResourceExhausted) return taken;
@@ -330,9 +349,11 @@ Status DeviceBatches::End(Work* work) {
   work->records.clear();
   if (ended.ok()) {
     work->on().Lend();
-    work->batch.images = std::make_shared<DeviceImages>(
-        std::static_pointer_cast<DeviceSlot>(work->slot), steps_.type,
-        work->planned.shape);
+    for (size_t i = 0; i < work->planned.arrays.size(); ++i) {
+      work->batch.images.push_back(std::make_shared<DeviceImages>(
+          std::static_pointer_cast<DeviceSlot>(work->slot), i,
+          std::move(work->planned.arrays[i])));
+    }
   }
   slots_.Return(work->slot.get());
   work->slot = nullptr;

@@ -36,19 +36,21 @@ class DeviceBatches {
 
   struct Batch {
     Loader::Batch batch;  // its records are gone
-    std::shared_ptr<DeviceImages> images;
+    std::vector<std::shared_ptr<const DeviceImages>> images;  // of each array
   };
 
   // `message`: of the loader, which must outlast this. `mean`: what is
-  // subtracted of images, which is copied to the GPU. So many bytes of the
+  // subtracted from images, which is copied to the GPU. `types`: of the pixels
+  // of each view. So many bytes of the
   // GPU's memory are for what the loader's cache keeps. `warn` is told once
   // where records cannot be read to memory that the GPU reads by itself; so
   // they are read, from now on, in this process. Errors: InvalidArgument where
-  // the message has no "image[stored]" and "id", there is no such GPU, or it
-  // has no memory for the cache or the mean image; those of LoadCudaDriver and
-  // FindL3Function.
+  // the message has no "image[stored]" and "id", or other views, there is no
+  // such GPU, or it has no memory for the cache or the mean image; those of
+  // LoadCudaDriver and FindL3Function.
   static Status Create(Loader* loader, const DecodeMessage& message,
-                       const MeanImage& mean, int device, PixelType type,
+                       const MeanImage& mean, int device,
+                       const std::vector<PixelType>& types,
                        uint64_t cache_bytes,
                        std::function<void(const std::string&)> warn,
                        std::unique_ptr<DeviceBatches>* made);
@@ -91,7 +93,7 @@ class DeviceBatches {
   DeviceBatches() = default;
   void Produce();
   Status Begin(const std::shared_ptr<Work>& work);
-  Status TakeSlot(size_t staging, size_t pixels, Work* work);
+  Status TakeSlot(size_t staging, Work* work);
   Status End(Work* work);
   void Parallel(int64_t count, int64_t cycles,
                 const std::function<void(int64_t, int64_t)>& part);

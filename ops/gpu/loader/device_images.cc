@@ -3,6 +3,11 @@
 #include <string>
 
 namespace liquid {
+namespace {
+
+constexpr size_t kAlignment = 256;  // of arrays
+
+}  // namespace
 
 // What fails here has nobody to tell.
 DeviceSlot::~DeviceSlot() { LetGo(); }
@@ -27,7 +32,7 @@ void DeviceSlot::WaitFor(CuStream stream) {
 
 void DeviceSlot::GiveBack() {
   std::lock_guard<std::mutex> lock(bell_->mu);
-  is_lent_ = false;
+  if (--lent_ > 0) return;
   ++bell_->given_back;
   bell_->changed.NotifyAll();
 }
@@ -75,7 +80,22 @@ void DeviceSlot::Free(Memory* memory) const {
   *memory = {};
 }
 
-Status DeviceSlot::Fit(size_t staging, size_t pixels) {
+Status DeviceSlot::Fit(size_t staging, const std::vector<size_t>& arrays) {
+  std::vector<size_t> places;
+  size_t pixels = 0;
+  for (const size_t size : arrays) {
+    places.push_back(pixels);
+    pixels += (size + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  LIQUID_RETURN_IF_ERROR(FitAll(staging, pixels));
+  arrays_.clear();
+  for (const size_t place : places) {
+    arrays_.push_back(pixels_.address + place);
+  }
+  return OkStatus();
+}
+
+Status DeviceSlot::FitAll(size_t staging, size_t pixels) {
   if (staging_.size >= staging && pixels_.size >= pixels) return OkStatus();
   if (lane_ == nullptr) {
     LIQUID_RETURN_IF_ERROR(

@@ -14,6 +14,7 @@
 #include "ops/gpu/driver/cuda_driver.h"
 #include "ops/gpu/driver/l3_lane.h"
 #include "ops/gpu/driver/l3_slots.h"
+#include "ops/gpu/plan/device_batch.h"
 #include "ops/image/finish.h"
 
 namespace liquid {
@@ -32,7 +33,8 @@ struct DeviceBell {
   uint64_t given_back = 0;  // guarded by mu
 };
 
-// A lane, and memory that the driver gave. It goes when neither the loader nor
+// A lane, and memory that the driver gave, of which each array of a batch has a
+// part. It goes when neither the loader nor
 // a batch has it, once all that was to be waited for is over. Functions that
 // are not const are for who decodes, but for WaitFor and GiveBack.
 class DeviceSlot : public L3Slot {
@@ -41,21 +43,22 @@ class DeviceSlot : public L3Slot {
       : place_(place), bell_(std::move(bell)) {}
   ~DeviceSlot() override;
 
-  bool IsOurs() const override { return !is_lent_; }
+  bool IsOurs() const override { return lent_ == 0; }
   // Whether all of them could be waited for.
   Status WaitForOthers() override;
   void LetGo() override;
 
-  // Makes it have that many bytes, or more, and a lane. ResourceExhausted where
-  // the GPU has no more.
-  Status Fit(size_t staging, size_t pixels);
-  void Lend() { is_lent_ = true; }
+  // Makes it have that many bytes, or more, for arrays of those sizes, and a
+  // lane. ResourceExhausted where the GPU has no more.
+  Status Fit(size_t staging, const std::vector<size_t>& arrays);
+  // Lends all arrays; each is given back by itself.
+  void Lend() { lent_ = arrays_.size(); }
   void GiveBack();
   // The next batch waits for all that has been given to `stream` so far.
   void WaitFor(CuStream stream);
 
   L3Lane* lane() const { return lane_.get(); }
-  L3LaneMemory memory() const { return {staging_.address, pixels_.address}; }
+  L3LaneMemory memory() const { return {staging_.address, arrays_}; }
   const DevicePlace& place() const { return place_; }
 
  private:
@@ -63,6 +66,7 @@ class DeviceSlot : public L3Slot {
     CuAddress address = 0;
     size_t size = 0;
   };
+  Status FitAll(size_t staging, size_t pixels);
   Status Reserve(size_t size, Memory* memory) const;
   void Free(Memory* memory) const;
 
@@ -70,27 +74,28 @@ class DeviceSlot : public L3Slot {
   const std::shared_ptr<DeviceBell> bell_;
   std::unique_ptr<L3Lane> lane_;
   Memory staging_, pixels_;
-  std::atomic<bool> is_lent_{false};
+  std::vector<CuAddress> arrays_;  // in the memory of pixels
+  std::atomic<size_t> lent_{0};
   std::mutex mu_;   // of what others do with the lane
   Status waiting_;  // guarded by mu_: the first that failed
 };
 
-// The images of a batch. They are complete. When they go, their memory is used
-// again. Thread-safe.
+// The images of a batch, or of one of their views. They are complete. When all
+// of the batch's go, their memory is used again. Thread-safe.
 class DeviceImages {
  public:
-  // The slot is lent.
-  DeviceImages(std::shared_ptr<DeviceSlot> slot, PixelType type,
-               std::vector<int64_t> shape)
-      : slot_(std::move(slot)), type_(type), shape_(std::move(shape)) {}
+  // The slot is lent, of which this is array `number`.
+  DeviceImages(std::shared_ptr<DeviceSlot> slot, size_t number,
+               DeviceArray array)
+      : slot_(std::move(slot)), number_(number), array_(std::move(array)) {}
   ~DeviceImages() { slot_->GiveBack(); }
   DeviceImages(const DeviceImages&) = delete;
   DeviceImages& operator=(const DeviceImages&) = delete;
 
-  PixelType type() const { return type_; }
+  PixelType type() const { return array_.type; }
   // [n, height, width, channels], or with the channels before the rows.
-  const std::vector<int64_t>& shape() const { return shape_; }
-  CuAddress address() const { return slot_->memory().pixels; }
+  const std::vector<int64_t>& shape() const { return array_.shape; }
+  CuAddress address() const { return slot_->memory().pixels[number_]; }
   int device() const { return slot_->place().number; }
 
   // What is given to `stream`, or 1, the legacy default one, from now on finds
@@ -102,8 +107,8 @@ class DeviceImages {
 
  private:
   const std::shared_ptr<DeviceSlot> slot_;
-  const PixelType type_;
-  const std::vector<int64_t> shape_;
+  const size_t number_;
+  const DeviceArray array_;
 };
 
 }  // namespace liquid

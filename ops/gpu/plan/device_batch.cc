@@ -1,6 +1,8 @@
 #include "ops/gpu/plan/device_batch.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/core/buffer_pool.h"
 #include "ops/gpu/plan/device_record.h"
@@ -55,13 +57,17 @@ std::string SizeOf(const Window& window) {
   return std::to_string(window.width) + "x" + std::to_string(window.height);
 }
 
-Status CheckSizes(const DeviceBatch& batch) {
-  const Window& first = batch.inputs[0].plan->part;
-  for (size_t i = 1; i < batch.inputs.size(); ++i) {
+Status CheckSizes(const DeviceSteps& steps, const DeviceBatch& batch) {
+  const size_t views = steps.views();
+  for (size_t i = 0; i < batch.inputs.size(); ++i) {
+    // Of the view, or of all.
+    const Window& first =
+        batch.inputs[steps.stacked ? 0 : i % views].plan->part;
     const Window& part = batch.inputs[i].plan->part;
     if (part.height == first.height && part.width == first.width) continue;
+    const size_t image = i / views;
     return InvalidArgument(
-        NameL3Image(i, batch.files[i].sample) + " becomes one of " +
+        NameL3Image(image, batch.files[image].sample) + " becomes one of " +
         SizeOf(part) + ", and " + NameL3Image(0, batch.files[0].sample) +
         " one of " + SizeOf(first) +
         ": all images of a batch for a GPU must become of one size, so crop or "
@@ -89,22 +95,33 @@ Status CheckKind(const Recipe& recipe, const DeviceBatch& batch) {
                   "dataset's manifest describes");
 }
 
+// Whether a recipe's kernels make the pixels.
+bool NeedsRecipe(const DeviceSteps& steps, const DeviceBatch& batch) {
+  return steps.views() > 1 || steps.mean_image.address != 0 ||
+         steps.type == PixelType::kFloat16 ||
+         std::any_of(batch.inputs.begin(), batch.inputs.end(),
+                     [](const ImageDeviceInput& input) {
+                       return NeedsDeviceRecipe(*input.plan);
+                     }) ||
+         (!batch.inputs.empty() &&
+          std::any_of(
+              batch.files.begin(), batch.files.end(),
+              [](const L3DeviceFile& file) { return IsJpegFile(file.bytes); }));
+}
+
 // Gives files their windows, where the plans of records say them.
 Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
-  const bool has_mean_image = steps.mean_image.address != 0;
-  bool needs_recipe = has_mean_image || steps.type == PixelType::kFloat16;
-  for (size_t i = 0; i < batch->inputs.size(); ++i) {
-    needs_recipe = needs_recipe || NeedsDeviceRecipe(*batch->inputs[i].plan) ||
-                   IsJpegFile(batch->files[i].bytes);
-  }
+  const bool needs_recipe = NeedsRecipe(steps, *batch);
   if (batch->inputs.empty()) {
     if (!needs_recipe) return OkStatus();
-    return InvalidArgument(std::string(has_mean_image
+    return InvalidArgument(std::string(steps.views() > 1
+                                           ? "views must not be given"
+                                       : steps.mean_image.address != 0
                                            ? "mean_image must not be given"
                                            : "dtype must not be half") +
                            " where files are strings");
   }
-  const size_t n = batch->inputs.size();
+  const size_t n = batch->files.size();
   for (size_t i = 0; i < n && !needs_recipe; ++i) {
     const SamplePlan& plan = *batch->inputs[i].plan;
     Window& window = batch->files[i].window;
@@ -113,15 +130,19 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
     window.x += plan.window.x;
   }
   if (!needs_recipe) return OkStatus();
-  LIQUID_RETURN_IF_ERROR(CheckKind(steps.recipe, *batch));
-  LIQUID_RETURN_IF_ERROR(CheckSizes(*batch));
-  const ImageInfo& first = batch->rows[0];
-  LIQUID_RETURN_IF_ERROR(PlanImageDevice(
-      steps.recipe, batch->inputs, first.channels, first.bits, &batch->images));
-  for (size_t i = 0; i < n; ++i) {
-    batch->files[i].window = batch->images.windows[i];
+  std::vector<const Recipe*> recipes;
+  for (size_t v = 0; v < steps.views(); ++v) {
+    recipes.push_back(&steps.ViewOf(v).recipe);
+    LIQUID_RETURN_IF_ERROR(CheckKind(*recipes.back(), *batch));
   }
-  batch->has_recipe = true;
+  LIQUID_RETURN_IF_ERROR(CheckSizes(steps, *batch));
+  const ImageInfo& first = batch->rows[0];
+  LIQUID_RETURN_IF_ERROR(PlanImageDevice(recipes, steps.stacked, batch->inputs,
+                                         first.channels, first.bits,
+                                         &batch->images));
+  for (size_t i = 0; i < n; ++i) {
+    batch->files[i].window = batch->images[0].windows[i];
+  }
   return OkStatus();
 }
 
@@ -150,13 +171,66 @@ Status FindTypes(uint8_t bits, PixelType type, std::string* types) {
   return OkStatus();
 }
 
+// Finds the output of a view, and its types.
+Status PlanOutput(const DeviceView& view, size_t number, DeviceBatch* batch) {
+  const ImageInfo& image = batch->tasks.image;
+  const ImageDeviceBatch* const made =
+      batch->images.empty() ? nullptr : &batch->images[number];
+  L3DeviceOutput output = {};
+  output.height = made != nullptr ? made->height : image.height;
+  output.width = made != nullptr ? made->width : image.width;
+  output.channels = image.channels;
+  output.planar = view.planar;
+  // Records have checksums of their own, of all their bytes.
+  output.verified = !batch->inputs.empty();
+  LIQUID_RETURN_IF_ERROR(
+      ReadChannels(view.mean, "mean", false, image.channels, output.mean));
+  LIQUID_RETURN_IF_ERROR(
+      ReadChannels(view.std, "std", true, image.channels, output.std));
+  batch->types.emplace_back();
+  LIQUID_RETURN_IF_ERROR(
+      FindTypes(image.bits, view.type, &batch->types.back()));
+  const bool has_mean_image = view.mean_image.address != 0;
+  const bool erases = made != nullptr && !made->erasures.empty();
+  if (!IsFloating(view.type) && (has_mean_image || erases)) {
+    return InvalidArgument(std::string("dtype (") + NameOf(view.type).name +
+                           ") must be float, half or bfloat16 where " +
+                           (has_mean_image ? "a mean image is subtracted"
+                                           : "a part of an image is erased"));
+  }
+  if (has_mean_image) {
+    LIQUID_RETURN_IF_ERROR(CheckMean(view.mean_image, output));
+    output.mean_image = view.mean_image.address;
+  }
+  batch->outputs.push_back(output);
+  return OkStatus();
+}
+
+// Stacked views are of one array.
+Status CheckAlike(const DeviceSteps& steps) {
+  for (const DeviceView& view : steps.more_views) {
+    if (view.type == steps.type && view.planar == steps.planar) continue;
+    return InvalidArgument(
+        "views that are stacked must be of one type and "
+        "layout");
+  }
+  return OkStatus();
+}
+
 }  // namespace
+
+size_t DeviceArray::bytes() const {
+  size_t size = BytesOf(type);
+  for (const int64_t side : shape) size *= static_cast<size_t>(side);
+  return size;
+}
 
 void AddRecords(const std::vector<RecordPtr>& records,
                 const std::vector<SamplePlan>& plans,
                 const std::vector<std::shared_ptr<DeviceMove>>& moves,
                 DeviceBatch* batch) {
   const BufferPool& pool = BufferPool::Process();
+  const size_t views = records.empty() ? 0 : plans.size() / records.size();
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& record = *records[i];
     const ByteSpan bytes = record.content.image;
@@ -172,7 +246,10 @@ void AddRecords(const std::vector<RecordPtr>& records,
       batch->moved.push_back({static_cast<uint32_t>(i), records[i], moves[i]});
     }
     batch->files.push_back(file);
-    batch->inputs.push_back({&plans[i], record.row.height, record.row.width});
+    for (size_t v = 0; v < views; ++v) {
+      batch->inputs.push_back(
+          {&plans[i * views + v], record.row.height, record.row.width});
+    }
     batch->rows.push_back(record.row.image());
   }
 }
@@ -194,6 +271,11 @@ void EndMoves(DeviceBatch* batch) {
 
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch) {
+  const size_t n = batch->files.size();
+  if (!batch->inputs.empty() && batch->inputs.size() != n * steps.views()) {
+    return InvalidArgument("views (" + std::to_string(steps.views()) +
+                           ") must be as many as those of the records' plans");
+  }
   // Plans were made by what the rows say.
   for (size_t i = 0; i < batch->rows.size(); ++i) {
     LIQUID_RETURN_IF_ERROR(
@@ -206,40 +288,23 @@ Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
         batch->jpeg.Prepare(steps.limits, parallel, &batch->files));
   }
   LIQUID_RETURN_IF_ERROR(PlanL3Device(batch->files, steps.limits, &batch->tasks,
-                                      batch->images.chunks));
-  const ImageInfo& image = batch->tasks.image;
-  const uint32_t height =
-      batch->has_recipe ? batch->images.height : image.height;
-  const uint32_t width = batch->has_recipe ? batch->images.width : image.width;
-  L3DeviceOutput& output = batch->output;
-  output = {};
-  output.height = height;
-  output.width = width;
-  output.channels = image.channels;
-  output.planar = steps.planar;
-  // Records have checksums of their own, of all their bytes.
-  output.verified = !batch->inputs.empty();
-  LIQUID_RETURN_IF_ERROR(
-      ReadChannels(steps.mean, "mean", false, image.channels, output.mean));
-  LIQUID_RETURN_IF_ERROR(
-      ReadChannels(steps.std, "std", true, image.channels, output.std));
-  LIQUID_RETURN_IF_ERROR(FindTypes(image.bits, steps.type, &batch->types));
-  const bool has_mean_image = steps.mean_image.address != 0;
-  if (!IsFloating(steps.type) &&
-      (has_mean_image || !batch->images.erasures.empty())) {
-    return InvalidArgument(std::string("dtype (") + NameOf(steps.type).name +
-                           ") must be float, half or bfloat16 where " +
-                           (has_mean_image ? "a mean image is subtracted"
-                                           : "a part of an image is erased"));
-  }
-  if (has_mean_image) {
-    LIQUID_RETURN_IF_ERROR(CheckMean(steps.mean_image, output));
-    output.mean_image = steps.mean_image.address;
-  }
-  batch->shape = {static_cast<int64_t>(batch->files.size()), height, width,
-                  image.channels};
-  if (steps.planar) {
-    batch->shape = {batch->shape[0], image.channels, height, width};
+                                      batch->images.empty()
+                                          ? std::vector<ImageDeviceChunk>()
+                                          : batch->images[0].chunks));
+  if (steps.stacked) LIQUID_RETURN_IF_ERROR(CheckAlike(steps));
+  for (size_t v = 0; v < steps.views(); ++v) {
+    const DeviceView& view = steps.ViewOf(v);
+    LIQUID_RETURN_IF_ERROR(PlanOutput(view, v, batch));
+    if (steps.stacked && v > 0) continue;
+    const L3DeviceOutput& output = batch->outputs.back();
+    const auto images =
+        static_cast<int64_t>(steps.stacked ? n * steps.views() : n);
+    std::vector<int64_t> shape = {images, output.height, output.width,
+                                  output.channels};
+    if (view.planar) {
+      shape = {images, output.channels, output.height, output.width};
+    }
+    batch->arrays.push_back({view.type, std::move(shape)});
   }
   return OkStatus();
 }

@@ -27,19 +27,41 @@ struct DeviceMean {
   uint32_t height = 0, width = 0, channels = 0;
 };
 
-// What becomes of the images of every batch.
-struct DeviceSteps {
+// What becomes of a view of the images of every batch.
+struct DeviceView {
   Recipe recipe;                       // that the plans of records are made by
   PixelType type = PixelType::kUint8;  // of the pixels
   std::vector<float> mean = {0}, std = {1};  // a number, or one a channel
   DeviceMean mean_image;                     // in place of `mean`
   bool planar = false;                       // channels come before rows
+};
+
+// What becomes of the images of every batch: of their first view, or the only
+// one; and of further ones, which only records have.
+struct DeviceSteps : DeviceView {
+  std::vector<DeviceView> more_views;
+  // Whether all views are of one array, image by image, each view by view. Else
+  // each view has its own.
+  bool stacked = false;
   DecodeLimits limits;
+
+  size_t views() const { return 1 + more_views.size(); }
+  const DeviceView& ViewOf(size_t view) const {
+    return view == 0 ? *this : more_views[view - 1];
+  }
+};
+
+// An array of pixels.
+struct DeviceArray {
+  PixelType type = PixelType::kUint8;
+  std::vector<int64_t> shape;  // [n, height, width, channels], or planar
+  size_t bytes() const;
 };
 
 struct DeviceBatch {
   std::vector<L3DeviceFile> files;
-  // Of records: what is to become of each image. None of files by themselves.
+  // Of records: what is to become of each image, one view after the other. None
+  // of files by themselves.
   std::vector<ImageDeviceInput> inputs;
   std::vector<ImageInfo> rows;  // and what their indices say of the files
   JpegDeviceFiles jpeg;         // those of the records that are of JPEG
@@ -53,19 +75,18 @@ struct DeviceBatch {
 
   // What PlanDeviceBatch finds.
   L3DeviceBatch tasks;
-  ImageDeviceBatch images;
-  bool has_recipe = false;  // more becomes of them than `tasks` do
-  L3DeviceOutput output;
-  std::string types;           // as L3KernelName takes them
-  std::vector<int64_t> shape;  // [n, height, width, channels], or planar
+  std::vector<ImageDeviceBatch> images;  // of each view; none where no more
+                                         // becomes of them than `tasks` do
+  std::vector<L3DeviceOutput> outputs;   // of each view
+  std::vector<std::string> types;        // likewise, as L3KernelName takes them
+  std::vector<DeviceArray> arrays;       // of each view, or of all together
 
-  const ImageDeviceBatch* recipe() const {
-    return has_recipe ? &images : nullptr;
-  }
+  // Of the array that a view is of.
+  size_t ArrayOf(size_t view) const { return arrays.size() == 1 ? 0 : view; }
 };
 
 // Adds the stored images of records, which must outlast the batch, as must the
-// plans; `moves` are of each, null for most.
+// plans, those of all views of each; `moves` are of each, null for most.
 void AddRecords(const std::vector<RecordPtr>& records,
                 const std::vector<SamplePlan>& plans,
                 const std::vector<std::shared_ptr<DeviceMove>>& moves,

@@ -1,5 +1,6 @@
 #include <memory>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,22 @@ PixelType TypeOf(DataType type) {
     default:
       return PixelType::kFloat32;
   }
+}
+
+// Reads a view after the first: its recipe, line by line.
+absl::Status ReadView(const std::string& lines, DataType type,
+                      DeviceView* view) {
+  std::vector<std::string> recipe;
+  std::istringstream all(lines);
+  for (std::string line; std::getline(all, line);) recipe.push_back(line);
+  RecipeText text;
+  TF_RETURN_IF_ERROR(ToTf(ParseRecipe(recipe, &text)));
+  view->recipe = std::move(text.recipe);
+  view->type = TypeOf(type);
+  if (!text.mean.empty()) view->mean = std::move(text.mean);
+  if (!text.std.empty()) view->std = std::move(text.std);
+  view->planar = text.channels_first;
+  return absl::OkStatus();
 }
 
 std::vector<float> ValuesOf(const Tensor& tensor) {
@@ -172,7 +189,8 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
   explicit DecodeL3DeviceOp(OpKernelConstruction* context)
       : AsyncOpKernel(context) {
     OP_REQUIRES_OK(context, GetLimits(context, &steps_.limits));
-    OP_REQUIRES_OK(context, context->GetAttr("dtype", &type_));
+    types_.resize(1);
+    OP_REQUIRES_OK(context, context->GetAttr("dtype", &types_[0]));
     OP_REQUIRES_OK(context, context->GetAttr("planar", &steps_.planar));
     OP_REQUIRES_OK(context, context->GetAttr("device", &device_));
     std::vector<std::string> recipe;
@@ -180,7 +198,25 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     RecipeText text;
     OP_REQUIRES_OK(context, ToTf(ParseRecipe(recipe, &text)));
     steps_.recipe = text.recipe;
-    steps_.type = TypeOf(type_);
+    steps_.type = TypeOf(types_[0]);
+    std::vector<std::string> views;
+    std::vector<DataType> view_types;
+    OP_REQUIRES_OK(context, context->GetAttr("views", &views));
+    OP_REQUIRES_OK(context, context->GetAttr("view_types", &view_types));
+    OP_REQUIRES_OK(context, context->GetAttr("stacked", &steps_.stacked));
+    OP_REQUIRES(context, views.size() == view_types.size(),
+                absl::InvalidArgumentError(
+                    "views and view_types must be of one length"));
+    for (size_t v = 0; v < views.size(); ++v) {
+      steps_.more_views.emplace_back();
+      OP_REQUIRES_OK(context, ReadView(views[v], view_types[v],
+                                       &steps_.more_views.back()));
+      types_.push_back(view_types[v]);
+    }
+    const size_t arrays = steps_.stacked ? 1 : types_.size();
+    OP_REQUIRES(
+        context, static_cast<size_t>(context->num_outputs()) == arrays,
+        absl::InvalidArgumentError("arrays must be " + std::to_string(arrays)));
   }
 
   void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
@@ -197,7 +233,7 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     size_t crossing = 0;  // bytes
     TfGpu gpu;
     std::shared_ptr<const TfMean> mean;  // or null
-    TensorShape shape;
+    std::vector<TfSlot::Array> arrays;
     std::shared_ptr<L3Slot> taken;
 
     TfSlot& slot() const { return static_cast<TfSlot&>(*taken); }
@@ -225,17 +261,20 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
       const auto& records = *files.scalar<Variant>()().get<BatchRecords>();
       work->batch.jpeg.Count(records.formats, records.count_decode);
     }
-    work->shape = TensorShape(work->batch.shape);
+    for (size_t i = 0; i < work->batch.arrays.size(); ++i) {
+      work->arrays.push_back(
+          {types_[i], TensorShape(work->batch.arrays[i].shape)});
+    }
     const L3LaneLayout layout(work->batch.tasks, work->batch.files,
-                              work->batch.recipe());
+                              work->batch.images);
     work->crossing = layout.crossing;
-    TF_RETURN_IF_ERROR(ToTf(
-        slots_.Take([&] { return std::make_unique<TfSlot>(work->gpu); },
-                    [&](bool may_wait, L3Slot* slot) {
-                      return static_cast<TfSlot*>(slot)->Fit(
-                          type_, work->shape, layout.device_size, may_wait);
-                    },
-                    &work->taken)));
+    TF_RETURN_IF_ERROR(
+        ToTf(slots_.Take([&] { return std::make_unique<TfSlot>(work->gpu); },
+                         [&](bool may_wait, L3Slot* slot) {
+                           return static_cast<TfSlot*>(slot)->Fit(
+                               work->arrays, layout.device_size, may_wait);
+                         },
+                         &work->taken)));
     const Status started = StartDeviceBatch(
         work->batch, layout, parallel, work->slot().memory(),
         work->slot().lane(),
@@ -273,15 +312,19 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
                           Work& work) {
     TF_RETURN_IF_ERROR(ToTf(EndDeviceBatch(work.crossing, result,
                                            *work.slot().lane(), &work.batch)));
-    const Tensor& pixels = work.slot().pixels();
-    Variant made = L3Pixels{pixels.shape() == work.shape
-                                ? pixels
-                                : pixels.Slice(0, work.shape.dim_size(0)),
-                            work.gpu.device->UnderlyingDevice()};
-    return SetScalar<Variant>(context, 0, made);
+    for (size_t i = 0; i < work.arrays.size(); ++i) {
+      const Tensor& pixels = work.slot().pixels(i);
+      const TensorShape& shape = work.arrays[i].shape;
+      Variant made = L3Pixels{
+          pixels.shape() == shape ? pixels : pixels.Slice(0, shape.dim_size(0)),
+          work.gpu.device->UnderlyingDevice()};
+      TF_RETURN_IF_ERROR(
+          SetScalar<Variant>(context, static_cast<int>(i), made));
+    }
+    return absl::OkStatus();
   }
 
-  DataType type_;
+  std::vector<DataType> types_;  // of each view
   std::string device_;
   DeviceSteps steps_;  // without mean and std, which are inputs
   std::mutex mean_mutex_;

@@ -26,7 +26,7 @@ absl::Status DecodeShape(InferenceContext* c) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 1, &unused));
   }
   TF_RETURN_IF_ERROR(c->WithRank(c->input(5), 3, &unused));
-  c->set_output(0, c->Scalar());
+  for (int i = 0; i < c->num_outputs(); ++i) c->set_output(i, c->Scalar());
   return absl::OkStatus();
 }
 
@@ -55,11 +55,15 @@ REGISTER_OP("Liquid>DecodeL3Device")
     .Input("mean: float")
     .Input("std: float")
     .Input("mean_image: float")
-    .Output("pixels: variant")
+    .Output("pixels: arrays * variant")
+    .Attr("arrays: int >= 1 = 1")
     .Attr("T: {string, variant}")
     .Attr("dtype: {uint8, uint16, float, half, bfloat16}")
     .Attr("planar: bool = false")
     .Attr("recipe: list(string) = []")
+    .Attr("views: list(string) = []")
+    .Attr("view_types: list({uint8, uint16, float, half, bfloat16}) >= 0 = []")
+    .Attr("stacked: bool = false")
     .Attr("device: string = 'GPU:0'")
     .Attr(kMaxPixels)
     .Attr(kMaxScans)
@@ -83,10 +87,14 @@ std: [1] or [channels], above 0, by which they are divided then.
 mean_image: [height, width, channels], of records alone: what is subtracted from the pixels in
   place of mean, where dtype is floating; or [0, 0, 0]. It is copied to the GPU once, as long
   as it is the same tensor, and stays there.
-pixels: Scalar, for Liquid>L3DevicePixels on that GPU.
+pixels: Scalars, for Liquid>L3DevicePixels on that GPU: of each view, or of all together.
+arrays: 1, or the number of views that are not stacked.
 dtype: Of the pixels: the stored one, or a floating one; half with records alone.
 planar: Whether channels come before rows.
 recipe: That the plans were made of; see ops/image/recipe_text.h.
+views: The same of views after the first one, each as lines, with their own mean and std.
+view_types: Their dtypes.
+stacked: Whether all views are of one array, image by image, each view by view.
 device: The GPU, as TensorFlow numbers them.
 max_pixels: The largest height * width of a whole image that is accepted.
 )doc");

@@ -1,5 +1,6 @@
 #include "ops/gpu/tf/tf_slot.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ops/kernel/tf_status.h"
@@ -25,8 +26,10 @@ bool Fits(const Tensor& tensor, DataType type, const TensorShape& shape) {
 
 // A slot whose memory could not be had has no buffer.
 bool TfSlot::IsOurs() const {
-  const auto* const buffer = tensorflow::DMAHelper::buffer(&pixels_);
-  return buffer == nullptr || buffer->RefCountIsOne();
+  return std::all_of(pixels_.begin(), pixels_.end(), [](const Tensor& pixels) {
+    const auto* const buffer = tensorflow::DMAHelper::buffer(&pixels);
+    return buffer == nullptr || buffer->RefCountIsOne();
+  });
 }
 
 absl::Status TfSlot::Allocate(DataType type, const TensorShape& shape,
@@ -43,13 +46,17 @@ absl::Status TfSlot::Allocate(DataType type, const TensorShape& shape,
       gpu_.device->name() + ": make batches smaller");
 }
 
-absl::Status TfSlot::TryFit(DataType type, const TensorShape& shape,
-                            size_t staging, bool may_wait) {
+absl::Status TfSlot::TryFit(const std::vector<Array>& arrays, size_t staging,
+                            bool may_wait) {
   const bool has_staging =
       static_cast<size_t>(staging_.NumElements()) >= staging;
-  if (has_staging && Fits(pixels_, type, shape)) return absl::OkStatus();
+  bool has_pixels = pixels_.size() == arrays.size();
+  for (size_t i = 0; has_pixels && i < arrays.size(); ++i) {
+    has_pixels = Fits(pixels_[i], arrays[i].type, arrays[i].shape);
+  }
+  if (has_staging && has_pixels) return absl::OkStatus();
   // The old ones go first. Who had this memory before may still use it.
-  pixels_ = Tensor();
+  pixels_.clear();
   if (!has_staging) {
     staging_ = Tensor();
     TF_RETURN_IF_ERROR(
@@ -57,7 +64,11 @@ absl::Status TfSlot::TryFit(DataType type, const TensorShape& shape,
                  TensorShape({static_cast<int64_t>(staging + staging / 8)}),
                  may_wait, &staging_));
   }
-  TF_RETURN_IF_ERROR(Allocate(type, shape, may_wait, &pixels_));
+  for (const Array& array : arrays) {
+    pixels_.emplace_back();
+    TF_RETURN_IF_ERROR(
+        Allocate(array.type, array.shape, may_wait, &pixels_.back()));
+  }
   if (lane_ == nullptr) {
     const CudaDriver* driver = nullptr;
     CuContext context = nullptr;
@@ -67,9 +78,9 @@ absl::Status TfSlot::TryFit(DataType type, const TensorShape& shape,
   return ToTf(lane_->WaitFor(gpu_.compute));
 }
 
-Status TfSlot::Fit(DataType type, const TensorShape& shape, size_t staging,
+Status TfSlot::Fit(const std::vector<Array>& arrays, size_t staging,
                    bool may_wait) {
-  return FromTf(TryFit(type, shape, staging, may_wait));
+  return FromTf(TryFit(arrays, staging, may_wait));
 }
 
 }  // namespace liquid

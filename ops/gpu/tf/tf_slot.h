@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "ops/core/status.h"
 #include "ops/gpu/driver/l3_lane.h"
@@ -22,32 +23,47 @@ class TfSlot : public L3Slot {
 
   bool IsOurs() const override;
   Status WaitForOthers() override { return lane_->WaitFor(gpu_.compute); }
-  void LetGo() override { pixels_ = staging_ = tensorflow::Tensor(); }
+  void LetGo() override {
+    pixels_.clear();
+    staging_ = tensorflow::Tensor();
+  }
 
-  // Makes it have `staging` bytes, and pixels of that type and shape, or of
+  // An array of pixels.
+  struct Array {
+    tensorflow::DataType type;
+    tensorflow::TensorShape shape;
+  };
+
+  // Makes it have `staging` bytes, and pixels of those types and shapes, or of
   // more images. Where memory is short, TensorFlow waits for seconds for what
   // is freed meanwhile, if it may. ResourceExhausted where there is none.
-  Status Fit(tensorflow::DataType type, const tensorflow::TensorShape& shape,
-             size_t staging, bool may_wait);
+  Status Fit(const std::vector<Array>& arrays, size_t staging, bool may_wait);
 
   L3Lane* lane() const { return lane_.get(); }
-  const tensorflow::Tensor& pixels() const { return pixels_; }
+  // Of the array of that number.
+  const tensorflow::Tensor& pixels(size_t number) const {
+    return pixels_[number];
+  }
   L3LaneMemory memory() const {
-    return {reinterpret_cast<CuAddress>(staging_.data()),
-            reinterpret_cast<CuAddress>(pixels_.data())};
+    L3LaneMemory memory;
+    memory.staging = reinterpret_cast<CuAddress>(staging_.data());
+    for (const tensorflow::Tensor& pixels : pixels_) {
+      memory.pixels.push_back(reinterpret_cast<CuAddress>(pixels.data()));
+    }
+    return memory;
   }
 
  private:
   absl::Status Allocate(tensorflow::DataType type,
                         const tensorflow::TensorShape& shape, bool may_wait,
                         tensorflow::Tensor* tensor) const;
-  absl::Status TryFit(tensorflow::DataType type,
-                      const tensorflow::TensorShape& shape, size_t staging,
+  absl::Status TryFit(const std::vector<Array>& arrays, size_t staging,
                       bool may_wait);
 
   const TfGpu gpu_;
   std::unique_ptr<L3Lane> lane_;
-  tensorflow::Tensor staging_, pixels_;
+  tensorflow::Tensor staging_;
+  std::vector<tensorflow::Tensor> pixels_;  // of each array
 };
 
 }  // namespace liquid

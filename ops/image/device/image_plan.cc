@@ -87,14 +87,24 @@ void Turn(int orientation, const Window& stored, uint32_t pitch,
   sample->across = across_rows ? rows : columns;
 }
 
+// The smallest window that holds both.
+Window Bound(const Window& a, const Window& b) {
+  Window bound = {std::min(a.y, b.y), std::min(a.x, b.x), 0, 0};
+  bound.height = std::max(a.y + a.height, b.y + b.height) - bound.y;
+  bound.width = std::max(a.x + a.width, b.x + b.width) - bound.x;
+  return bound;
+}
+
 // Images that lie in scratch memory at once are as many as go into it, each
 // with `beside` bytes beside its pixels.
-void MakeChunks(uint64_t pixel_bytes, uint64_t beside,
-                ImageDeviceBatch* batch) {
-  for (uint32_t i = 0; i < batch->windows.size(); ++i) {
-    const Window& window = batch->windows[i];
-    if (!batch->chunks.empty()) {
-      ImageDeviceChunk& chunk = batch->chunks.back();
+std::vector<ImageDeviceChunk> MakeChunks(const std::vector<Window>& windows,
+                                         uint64_t pixel_bytes,
+                                         uint64_t beside) {
+  std::vector<ImageDeviceChunk> chunks;
+  for (uint32_t i = 0; i < windows.size(); ++i) {
+    const Window& window = windows[i];
+    if (!chunks.empty()) {
+      ImageDeviceChunk& chunk = chunks.back();
       const uint32_t height = std::max(chunk.height, window.height);
       const uint32_t width = std::max(chunk.width, window.width);
       const uint64_t place = uint64_t{height} * width * pixel_bytes + beside;
@@ -105,13 +115,9 @@ void MakeChunks(uint64_t pixel_bytes, uint64_t beside,
         continue;
       }
     }
-    batch->chunks.push_back({i, 1, window.height, window.width});
+    chunks.push_back({i, 1, window.height, window.width});
   }
-  for (const ImageDeviceChunk& chunk : batch->chunks) {
-    const uint64_t bytes =
-        uint64_t{chunk.height} * chunk.width * chunk.count * pixel_bytes;
-    batch->scratch_bytes = std::max(batch->scratch_bytes, bytes);
-  }
+  return chunks;
 }
 
 uint64_t Aligned(uint64_t size) { return (size + 255) / 256 * 256; }
@@ -138,10 +144,12 @@ void PlaceSums(ImageDeviceBatch* batch) {
 }
 
 // Lays out the canvases of each chunk, two of an image and one after the other,
-// and the rounds of its images' operations.
+// and the rounds of its images' operations. `numbers` are those of the images
+// in the result.
 void PlaceCanvases(
     const std::vector<std::vector<ImageDeviceOperation>>& operations,
-    uint64_t pixel_bytes, ImageDeviceBatch* batch) {
+    const std::vector<uint32_t>& numbers, uint64_t pixel_bytes,
+    ImageDeviceBatch* batch) {
   const uint64_t canvas = uint64_t{batch->height} * batch->width;
   uint32_t most = 0;
   for (ImageDeviceChunk& chunk : batch->chunks) {
@@ -159,7 +167,7 @@ void PlaceCanvases(
       finished.across = 1;
       finished.rows.count = batch->height;
       finished.columns.count = batch->width;
-      finished.image = chunk.first + i;
+      finished.image = numbers[chunk.first + i];
       batch->finished.push_back(finished);
     }
     for (uint32_t round = 0; round < chunk.rounds; ++round) {
@@ -197,43 +205,48 @@ ImageDeviceErasure ErasureOf(const Recipe& recipe, const SamplePlan& plan,
   return erasure;
 }
 
-}  // namespace
+// A view on its way to its batch.
+struct ViewPlan {
+  explicit ViewPlan(const Recipe& of_view) : recipe(of_view) {}
+  const Recipe& recipe;
+  std::vector<ImageDeviceInput> inputs;
+  std::vector<uint32_t> numbers;  // of the images in the result
+  bool has_canvases = false;
+  std::vector<std::vector<ImageDeviceOperation>> operations;
+  ImageDeviceBatch batch;  // its windows are those that the view needs
+};
 
-bool NeedsDeviceRecipe(const SamplePlan& plan) {
-  return plan.orientation != 1 || plan.resized() || plan.padded() ||
-         plan.mirrored || plan.flipped || plan.jittered || plan.gray ||
-         !plan.last.empty() || plan.erasure.any() || NeedsCanvas(plan);
-}
-
-Status PlanImageDevice(const Recipe& recipe,
-                       const std::vector<ImageDeviceInput>& inputs,
-                       uint32_t channels, uint32_t bits,
-                       ImageDeviceBatch* batch) {
-  *batch = ImageDeviceBatch();
+// Finds what becomes of the images of a view, and the window of each that it
+// needs.
+Status PlanView(uint32_t channels, uint32_t bits, ViewPlan* view) {
+  const Recipe& recipe = view->recipe;
+  const std::vector<ImageDeviceInput>& inputs = view->inputs;
+  ImageDeviceBatch* const batch = &view->batch;
   batch->height = inputs[0].plan->part.height;
   batch->width = inputs[0].plan->part.width;
   AxisWriter writer(&batch->tables);
   Resampler resampler;
-  const bool has_canvases = std::any_of(
+  view->has_canvases = std::any_of(
       inputs.begin(), inputs.end(),
       [](const ImageDeviceInput& input) { return NeedsCanvas(*input.plan); });
-  std::vector<std::vector<ImageDeviceOperation>> operations(inputs.size());
+  view->operations.resize(inputs.size());
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const SamplePlan& plan = *inputs[i].plan;
     const Window content = plan.Content();
     ImageDeviceSample sample = {};
-    sample.image = i;
+    sample.image = view->numbers[i];
     sample.mirrored = plan.mirrored;
     sample.flipped = plan.flipped;
     sample.fill = recipe.pad.value;
-    if (has_canvases) {
-      LIQUID_RETURN_IF_ERROR(PlanOperations(recipe, plan, channels, bits,
-                                            &batch->tables, &operations[i]));
+    if (view->has_canvases) {
+      LIQUID_RETURN_IF_ERROR(PlanOperations(
+          recipe, plan, channels, bits, &batch->tables, &view->operations[i]));
     } else {
       sample.colours = ColoursOf(plan);
     }
     if (plan.erasure.any()) {
-      batch->erasures.push_back(ErasureOf(recipe, plan, i, channels));
+      batch->erasures.push_back(
+          ErasureOf(recipe, plan, view->numbers[i], channels));
     }
     sample.rows.count = content.height;
     sample.columns.count = content.width;
@@ -276,22 +289,82 @@ Status PlanImageDevice(const Recipe& recipe,
                                           inputs[i].height, inputs[i].width));
     batch->samples.push_back(sample);
   }
-  const uint64_t pixel_bytes = uint64_t{channels} * bits / 8;
-  const uint64_t canvas = uint64_t{batch->height} * batch->width * pixel_bytes;
-  MakeChunks(pixel_bytes, has_canvases ? 2 * canvas + kImageFoundBytes : 0,
-             batch);
-  if (has_canvases) {
-    PlaceCanvases(operations, pixel_bytes, batch);
+  return OkStatus();
+}
+
+// Has a view begin with these windows of the images, in these chunks.
+void PlaceView(const std::vector<Window>& windows,
+               const std::vector<ImageDeviceChunk>& chunks,
+               uint64_t pixel_bytes, ViewPlan* view) {
+  ImageDeviceBatch* const batch = &view->batch;
+  const std::vector<Window> own = std::move(batch->windows);
+  batch->windows = windows;
+  batch->chunks = chunks;
+  for (const ImageDeviceChunk& chunk : chunks) {
+    const uint64_t bytes =
+        uint64_t{chunk.height} * chunk.width * chunk.count * pixel_bytes;
+    batch->scratch_bytes = std::max(batch->scratch_bytes, bytes);
+  }
+  if (view->has_canvases) {
+    PlaceCanvases(view->operations, view->numbers, pixel_bytes, batch);
   } else {
     PlaceSums(batch);
   }
-  for (const ImageDeviceChunk& chunk : batch->chunks) {
-    for (uint32_t i = 0; i < chunk.count; ++i) {
-      ImageDeviceSample& sample = batch->samples[chunk.first + i];
-      sample.first = int64_t{chunk.height} * chunk.width * i;
-      Turn(inputs[chunk.first + i].plan->orientation,
-           batch->windows[chunk.first + i], chunk.width, &sample);
+  for (const ImageDeviceChunk& chunk : chunks) {
+    for (uint32_t i = chunk.first; i < chunk.first + chunk.count; ++i) {
+      ImageDeviceSample& sample = batch->samples[i];
+      const int64_t place =
+          int64_t{chunk.height} * chunk.width * (i - chunk.first);
+      sample.first = place + int64_t{own[i].y - windows[i].y} * chunk.width +
+                     (own[i].x - windows[i].x);
+      Turn(view->inputs[i].plan->orientation, own[i], chunk.width, &sample);
     }
+  }
+}
+
+}  // namespace
+
+bool NeedsDeviceRecipe(const SamplePlan& plan) {
+  return plan.orientation != 1 || plan.resized() || plan.padded() ||
+         plan.mirrored || plan.flipped || plan.jittered || plan.gray ||
+         !plan.last.empty() || plan.erasure.any() || NeedsCanvas(plan);
+}
+
+Status PlanImageDevice(const std::vector<const Recipe*>& views, bool stacked,
+                       const std::vector<ImageDeviceInput>& inputs,
+                       uint32_t channels, uint32_t bits,
+                       std::vector<ImageDeviceBatch>* batches) {
+  batches->clear();
+  std::vector<ViewPlan> plans;
+  for (size_t v = 0; v < views.size(); ++v) {
+    plans.emplace_back(*views[v]);
+    for (size_t i = v; i < inputs.size(); i += views.size()) {
+      plans.back().inputs.push_back(inputs[i]);
+      plans.back().numbers.push_back(
+          static_cast<uint32_t>(stacked ? i : i / views.size()));
+    }
+    LIQUID_RETURN_IF_ERROR(PlanView(channels, bits, &plans.back()));
+  }
+  std::vector<Window> windows = plans[0].batch.windows;
+  for (size_t v = 1; v < plans.size(); ++v) {
+    for (size_t i = 0; i < windows.size(); ++i) {
+      windows[i] = Bound(windows[i], plans[v].batch.windows[i]);
+    }
+  }
+  const uint64_t pixel_bytes = uint64_t{channels} * bits / 8;
+  uint64_t beside = 0;
+  for (const ViewPlan& plan : plans) {
+    const uint64_t canvas =
+        uint64_t{plan.batch.height} * plan.batch.width * pixel_bytes;
+    if (plan.has_canvases) {
+      beside = std::max(beside, 2 * canvas + kImageFoundBytes);
+    }
+  }
+  const std::vector<ImageDeviceChunk> chunks =
+      MakeChunks(windows, pixel_bytes, beside);
+  for (ViewPlan& plan : plans) {
+    PlaceView(windows, chunks, pixel_bytes, &plan);
+    batches->push_back(std::move(plan.batch));
   }
   return OkStatus();
 }

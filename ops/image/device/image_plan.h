@@ -13,7 +13,8 @@
 
 namespace liquid {
 
-// A stored image, and what is to become of it. The plan must outlast the call.
+// A stored image, and what is to become of a view of it. The plan must outlast
+// the call.
 struct ImageDeviceInput {
   const SamplePlan* plan;
   uint32_t height, width;  // as stored
@@ -31,6 +32,7 @@ struct ImageDeviceChunk {
 // Of the scratch memory, unless a single image needs more.
 constexpr uint64_t kImageScratchBytes = 32 << 20;
 
+// Of a view.
 struct ImageDeviceBatch {
   uint32_t height = 0, width = 0;  // of the result
   std::vector<Window> windows;     // of each stored image, that is decoded
@@ -58,13 +60,18 @@ struct ImageDeviceBatch {
 // Whether a device has to do more with the image than decode its window.
 bool NeedsDeviceRecipe(const SamplePlan& plan);
 
-// Plans a batch of at least one image, of `pixel` bytes a pixel, which holds
-// samples of `bits`. All become of one size. Errors: those of Resampler::Reset;
+// Plans a batch of at least one image, whose samples have `bits`, for views by
+// these recipes. Of an image, one input for each of them follows the other; it
+// is decoded once, for all of them. The images of a view become of one size;
+// where `stacked`, those of all views do, and lie in the result image by image,
+// each view by view. `batches`: of each view. All have the same windows, and
+// the same images in their chunks; each begins where the one before has ended,
+// so that they use the same scratch memory. Errors: those of Resampler::Reset;
 // Unimplemented for places that a device does not find.
-Status PlanImageDevice(const Recipe& recipe,
+Status PlanImageDevice(const std::vector<const Recipe*>& views, bool stacked,
                        const std::vector<ImageDeviceInput>& inputs,
                        uint32_t channels, uint32_t bits,
-                       ImageDeviceBatch* batch);
+                       std::vector<ImageDeviceBatch>* batches);
 
 }  // namespace liquid
 

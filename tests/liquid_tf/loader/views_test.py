@@ -354,7 +354,6 @@ class ViewsTest(parameterized.TestCase, tf.test.TestCase):
       ({"features": ["image", "window"]}, 'features ."window". must not be given'),
       ({"features": ["image", "affine"]}, 'features ."affine".'),
       ({"features": ["mirrored"]}, "with Views"),
-      ({"decode": "gpu"}, "with Views"),
       ({"shuffle": False}, "draws by chance"),
     ]
     for options, message in cases:

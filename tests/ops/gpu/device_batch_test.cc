@@ -104,8 +104,44 @@ TEST(DeviceBatchTest, AMeanImageThatImagesDoNotFitIsRefused) {
     const Status status = PlanDeviceBatch(steps, nullptr, &batch);
     EXPECT_EQ(status.message(), one.message);
     if (!status.ok()) continue;
-    EXPECT_TRUE(batch.has_recipe);
-    EXPECT_EQ(batch.output.mean_image, 256u);
+    ASSERT_EQ(batch.images.size(), 1u);
+    EXPECT_EQ(batch.outputs[0].mean_image, 256u);
+  }
+}
+
+TEST(DeviceBatchTest, ViewsHaveArraysOfTheirOwnUnlessStacked) {
+  const ImageInfo info = {20, 30, 3, 8};
+  const std::vector<uint8_t> pixels(info.PixelBytes());
+  std::string file;
+  ASSERT_TRUE(Encode(Format::kRaw, {}, info, pixels.data(), &file).ok());
+  std::vector<SamplePlan> plans(4);
+  for (const bool stacked : {false, true}) {
+    DeviceSteps steps;
+    steps.type = PixelType::kFloat32;
+    steps.more_views.resize(1);
+    steps.more_views[0].type =
+        stacked ? PixelType::kFloat32 : PixelType::kUint8;
+    steps.stacked = stacked;
+    DeviceBatch batch;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ASSERT_TRUE(PlanSample(steps.recipe, 0, i, info.height, info.width, 1,
+                             steps.limits.max_pixels, &plans[i])
+                      .ok());
+      batch.inputs.push_back({&plans[i], info.height, info.width});
+    }
+    for (int64_t i = 0; i < 2; ++i) {
+      batch.files.push_back({ByteSpan(file.data(), file.size()), {}, i});
+      batch.rows.push_back(info);
+    }
+    const Status status = PlanDeviceBatch(steps, nullptr, &batch);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(batch.outputs.size(), 2u);
+    EXPECT_EQ(batch.types, std::vector<std::string>(
+                               {"u8_f32", stacked ? "u8_f32" : "u8_u8"}));
+    ASSERT_EQ(batch.arrays.size(), stacked ? 1u : 2u);
+    EXPECT_EQ(batch.arrays[0].shape,
+              std::vector<int64_t>({stacked ? 4 : 2, 20, 30, 3}));
+    EXPECT_EQ(batch.arrays.back().bytes(), stacked ? 4u * 1800 * 4 : 2u * 1800);
   }
 }
 

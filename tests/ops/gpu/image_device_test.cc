@@ -43,8 +43,8 @@ class Pixels : public StoredImage {
   }
 
  private:
-  const ImageInfo info_;
-  const Bytes bytes_;
+  ImageInfo info_;
+  Bytes bytes_;
 };
 
 // A batch of images whose recipe gives one size.
@@ -153,12 +153,14 @@ Recipe RandomRecipe(Noise* noise, uint32_t* height, uint32_t* width) {
   return recipe;
 }
 
+// Of new images, or another view of those of a case.
 template <typename Sample>
-Case MakeCase(Noise* noise, PixelType type) {
+Case MakeCase(Noise* noise, PixelType type, const Case* first = nullptr) {
   Case made;
   const size_t channels[] = {3, 3, 3, 1, 2, 4};
   FinishSpec& finish = made.finish;
   finish.channels = channels[noise->Below(6)];
+  if (first != nullptr) finish.channels = first->finish.channels;
   finish.stored = sizeof(Sample) == 1 ? PixelType::kUint8 : PixelType::kUint16;
   finish.type = type;
   finish.channels_first = noise->Below(2) == 0;
@@ -195,8 +197,13 @@ Case MakeCase(Noise* noise, PixelType type) {
   if (sizeof(Sample) == 1 && finish.channels % 2 == 1) {
     AddColours(noise, finish.channels, &made.recipe);
   }
-  const uint32_t n = 1 + noise->Below(3);
-  for (uint32_t i = 0; i < n; ++i) {
+  uint32_t n = 1 + noise->Below(3);
+  if (first != nullptr) {
+    made.images = first->images;
+    made.orientations = first->orientations;
+    n = static_cast<uint32_t>(made.images.size());
+  }
+  for (uint32_t i = static_cast<uint32_t>(made.images.size()); i < n; ++i) {
     // One side in eight stays as it is.
     const ImageInfo info =
         Info(noise->Below(8) == 0 ? made.height : Side(noise),
@@ -211,6 +218,9 @@ Case MakeCase(Noise* noise, PixelType type) {
     }
     made.images.emplace_back(info, std::move(bytes));
     made.orientations.push_back(static_cast<uint8_t>(1 + noise->Below(8)));
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    const ImageInfo& info = made.images[i].info();
     SamplePlan plan;
     const Status planned =
         PlanSample(made.recipe, 3, i, info.height, info.width,
@@ -243,25 +253,44 @@ void Operate(const ImageDeviceOperation& operation,
   }
 }
 
-// Of all images, by the device's kernels, whose scratch has other bytes
-// wherever no window is.
 template <typename Sample, typename Out>
-Bytes MakeOnDevice(Case* made, HostOrder order) {
-  const FinishSpec& finish = made->finish;
+Bytes MakeView(Case* made, const ImageDeviceBatch& batch, HostOrder order);
+
+// Of all images, by the device's kernels, of each view. The stored type of all
+// views is one, and so is that of their pixels.
+template <typename Sample, typename Out>
+std::vector<Bytes> MakeOnDevice(const std::vector<Case*>& views,
+                                HostOrder order) {
+  std::vector<const Recipe*> recipes;
   std::vector<ImageDeviceInput> inputs;
-  for (size_t i = 0; i < made->plans.size(); ++i) {
-    const ImageInfo& info = made->images[i].info();
-    inputs.push_back({&made->plans[i], info.height, info.width});
+  for (const Case* view : views) recipes.push_back(&view->recipe);
+  for (size_t i = 0; i < views[0]->plans.size(); ++i) {
+    const ImageInfo& info = views[0]->images[i].info();
+    for (const Case* view : views) {
+      inputs.push_back({&view->plans[i], info.height, info.width});
+    }
   }
-  ImageDeviceBatch batch;
+  std::vector<ImageDeviceBatch> batches;
+  const Status planned =
+      PlanImageDevice(recipes, /*stacked=*/false, inputs,
+                      static_cast<uint32_t>(views[0]->finish.channels),
+                      8 * sizeof(Sample), &batches);
+  EXPECT_TRUE(planned.ok()) << planned.message();
+  std::vector<Bytes> pixels;
+  for (size_t v = 0; v < batches.size(); ++v) {
+    pixels.push_back(MakeView<Sample, Out>(views[v], batches[v], order));
+  }
+  return pixels;
+}
+
+// One view, whose scratch has other bytes wherever no window is.
+template <typename Sample, typename Out>
+Bytes MakeView(Case* made, const ImageDeviceBatch& batch, HostOrder order) {
+  const FinishSpec& finish = made->finish;
   const auto channels = static_cast<uint32_t>(finish.channels);
   const uint32_t bits = 8 * sizeof(Sample);
-  const Status planned =
-      PlanImageDevice(made->recipe, inputs, channels, bits, &batch);
-  EXPECT_TRUE(planned.ok()) << planned.message();
   EXPECT_EQ(batch.height, made->height);
   EXPECT_EQ(batch.width, made->width);
-  EXPECT_LE(batch.scratch_bytes, kImageScratchBytes + 4096);
   L3DeviceOutput output = {
       batch.height, batch.width, channels, finish.channels_first, {}, {}, 0, 0};
   for (size_t c = 0; c < kL3MaxChannels; ++c) {
@@ -274,7 +303,7 @@ Bytes MakeOnDevice(Case* made, HostOrder order) {
     std::memcpy(of_means.data(), means.data(), means.size() * sizeof(float));
     output.mean_image = reinterpret_cast<uint64_t>(of_means.data());
   }
-  Bytes pixels(inputs.size() * batch.height * batch.width * channels *
+  Bytes pixels(made->plans.size() * batch.height * batch.width * channels *
                sizeof(Out));
   const uint32_t shared = ImageSharedBytes(channels, bits);
   EXPECT_LE(shared, 48u * 1024);
@@ -376,9 +405,20 @@ void CheckCase(int number, PixelType type) {
   Noise noise(static_cast<uint64_t>(number) * 16 + sizeof(Sample));
   Case made = MakeCase<Sample>(&noise, type);
   const HostOrder order = static_cast<HostOrder>(number % 3);
-  const Bytes found = MakeOnDevice<Sample, Out>(&made, order);
-  ASSERT_EQ(found.size(), MakeOnHost(&made).size());
-  ASSERT_TRUE(found == MakeOnHost(&made));
+  std::vector<Case> views = {std::move(made)};
+  // One in four has further views.
+  for (int v = number % 4 == 0 ? 1 + number / 4 % 2 : 0; v > 0; --v) {
+    views.push_back(MakeCase<Sample>(&noise, type, &views[0]));
+  }
+  std::vector<Case*> all;
+  for (Case& view : views) all.push_back(&view);
+  const std::vector<Bytes> found = MakeOnDevice<Sample, Out>(all, order);
+  for (size_t v = 0; v < views.size(); ++v) {
+    SCOPED_TRACE(v);
+    const Bytes wanted = MakeOnHost(&views[v]);
+    ASSERT_EQ(found[v].size(), wanted.size());
+    ASSERT_TRUE(found[v] == wanted);
+  }
 }
 
 template <typename Sample>
@@ -429,8 +469,9 @@ TEST(ImageDeviceTest, ScratchMemoryIsBounded) {
         PlanSample(recipe, 0, i, height, width, 1, 1 << 24, &plans[i]).ok());
     inputs.push_back({&plans[i], height, width});
   }
-  ImageDeviceBatch batch;
-  ASSERT_TRUE(PlanImageDevice(recipe, inputs, 3, 8, &batch).ok());
+  std::vector<ImageDeviceBatch> batches;
+  ASSERT_TRUE(PlanImageDevice({&recipe}, false, inputs, 3, 8, &batches).ok());
+  const ImageDeviceBatch& batch = batches[0];
   std::vector<uint32_t> counts;
   for (const ImageDeviceChunk& chunk : batch.chunks) {
     counts.push_back(chunk.count);
@@ -438,6 +479,40 @@ TEST(ImageDeviceTest, ScratchMemoryIsBounded) {
   EXPECT_EQ(counts, std::vector<uint32_t>({3, 3, 1, 1, 1}));
   EXPECT_EQ(batch.scratch_bytes, 5000u * 3000 * 3);
   EXPECT_EQ(batch.samples[4].first, 2000 * 1700);
+}
+
+TEST(ImageDeviceTest, ViewsAreOfOneDecode) {
+  std::vector<Recipe> recipes(2);
+  std::vector<SamplePlan> plans(4);
+  std::vector<ImageDeviceInput> inputs;
+  const Window windows[] = {{3, 5, 9, 9}, {20, 1, 9, 9}};
+  for (size_t i = 0; i < plans.size(); ++i) {
+    ASSERT_TRUE(
+        PlanSample(recipes[0], 0, i, 40, 30, 1, 1 << 24, &plans[i]).ok());
+    plans[i].window = windows[i % 2];
+    plans[i].part = {0, 0, 9, 9};
+    inputs.push_back({&plans[i], 40, 30});
+  }
+  for (const bool stacked : {false, true}) {
+    std::vector<ImageDeviceBatch> batches;
+    ASSERT_TRUE(PlanImageDevice({&recipes[0], &recipes[1]}, stacked, inputs, 3,
+                                8, &batches)
+                    .ok());
+    ASSERT_EQ(batches.size(), 2u);
+    for (uint32_t v = 0; v < 2; ++v) {
+      const ImageDeviceBatch& batch = batches[v];
+      ASSERT_EQ(batch.samples.size(), 2u);
+      for (uint32_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(batch.windows[i].y, 3u);
+        EXPECT_EQ(batch.windows[i].x, 1u);
+        EXPECT_EQ(batch.windows[i].height, 26u);
+        EXPECT_EQ(batch.windows[i].width, 13u);
+        EXPECT_EQ(batch.samples[i].image, stacked ? 2 * i + v : i);
+        EXPECT_EQ(batch.samples[i].first,
+                  int64_t{i} * 26 * 13 + (v == 0 ? 4 : 17 * 13));
+      }
+    }
+  }
 }
 
 TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
@@ -449,8 +524,9 @@ TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
   operation.kind = OperationKind::kAffine;
   operation.matrix = {1, .1, 40000, 0, 1, 0};
   plan.policy = {operation};
-  ImageDeviceBatch batch;
-  const Status far = PlanImageDevice(recipe, {{&plan, 20, 30}}, 3, 8, &batch);
+  std::vector<ImageDeviceBatch> batches;
+  const Status far =
+      PlanImageDevice({&recipe}, false, {{&plan, 20, 30}}, 3, 8, &batches);
   EXPECT_EQ(far.code(), StatusCode::kUnimplemented);
   EXPECT_NE(far.message().find("2^15"), std::string::npos);
 }
