@@ -19,7 +19,7 @@ from liquid_tf._native import direct_gpu, ops
 from liquid_tf._native.limits import Limits
 from liquid_tf._pipeline import gpu as _gpu
 from liquid_tf._pipeline.columns import STORED
-from liquid_tf._pipeline.features import PLAIN, in_structure
+from liquid_tf._pipeline.features import MIXED, PLAIN, in_structure
 from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import setting
@@ -238,7 +238,7 @@ def check(
       "liquid_tf.gpu.decode, which takes CuPy",
     )
   _gpu.check(decode, manifest, recipe, features, skip)
-  numbers = {"image", "label", "mask"}
+  numbers = {"image", "label", "mask", *MIXED}
   numbers |= {name for name, (dtype, _) in PLAIN.items() if dtype != "string"}
   columns = manifest["columns"].items()
   numbers |= {name for name, column in columns if column["dtype"] != "string"}

@@ -72,7 +72,7 @@ class Batches:
 
   def _values(self, batch: Batch) -> dict[str, Value]:
     columns = self._columns
-    given = dict(zip(columns.names, batch.outputs))
+    given: dict[str, Any] = dict(zip(columns.names, batch.outputs))
     if self._gpu is not None:
       arrays = [DeviceArray(*one, self._gpu) for one in given.pop(RECORDS)]
       given |= zip(columns.views or ["image"], arrays)

@@ -11,10 +11,10 @@ class DeviceArray:
   """Images of a batch in a GPU's memory, complete, for any library that takes DLPack.
 
   `torch.from_dlpack(array)` and `jax.dlpack.from_dlpack(array)` take them without a
-  copy. Their memory is used for another batch once this array and all tensors made of
-  it are gone, and the work given by then to the tensors' streams has ended. So work on
-  the stream on which you took them, or keep them until what another stream does with
-  them is complete.
+  copy. Their memory is used for another batch once this array, those of the batch's
+  other views, and all tensors made of them are gone, and the work given by then to the
+  tensors' streams has ended. So work on the stream on which you took them, or keep them
+  until what another stream does with them is complete.
 
   Attributes:
     shape: (n, height, width, channels), or with `ChannelsFirst` (n, channels, height,

@@ -7,7 +7,7 @@ from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf._store.manifest import Manifest
 from liquid_tf._words import Shown, setting
 from liquid_tf.errors import WrongArgument
-from liquid_tf.transforms import Mix, Ragged
+from liquid_tf.transforms import Ragged
 
 _NAME = re.compile(r"gpu(?::(\d{1,6}))?", re.ASCII)
 FORMATS = ("l3", "l3-compact", "raw", "jpeg")
@@ -75,11 +75,10 @@ def check_steps(recipe: Recipe, formats: Iterable[str]) -> None:
   """Raises ValueError for a step that a GPU does not do with these formats."""
   for one in recipe.each:
     for step in one.given:
-      if isinstance(step, (Mix, Ragged)):
+      if isinstance(step, Ragged):
         raise ValueError(
           f"transforms: {step} must not be given with {setting('decode', 'gpu')}, "
-          "which does not mix images, and makes batches of one size: decode on the "
-          "processors, or leave it to the model"
+          "which makes batches of one size: decode on the processors"
         )
     if one.drafts and "jpeg" in formats:
       raise ValueError(

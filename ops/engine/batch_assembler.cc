@@ -289,6 +289,12 @@ Status BuildOutput(const OutputFeature& feature, bool ragged,
       output->moves.push_back(slot.substitute == nullptr ? slot.item->move
                                                          : nullptr);
     }
+    const auto changes = [](const Blend& blend) {
+      return blend.cut || blend.mixed();
+    };
+    if (std::any_of(batch->blends.begin(), batch->blends.end(), changes)) {
+      output->blends = batch->blends;
+    }
     if (batch->run != nullptr)
       output->count_decode = batch->run->LaterDecodes();
     return OkStatus();

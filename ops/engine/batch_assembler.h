@@ -61,6 +61,8 @@ struct Output {
   std::vector<RecordPtr> records;  // of kRecords, in the order of the samples
   // What is to become of their images: of each, one view after the other.
   std::vector<SamplePlan> plans;
+  // And then of all images of the batch; none where none is mixed with another.
+  std::vector<Blend> blends;
   std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
   std::vector<uint32_t> formats;                   // as the plan numbers them
   CountDecode count_decode;                        // null where nobody counts

@@ -83,7 +83,7 @@ class BatchMixer::Rows {
 
 Status BatchMixer::Create(MixerConfig config, BatchMixer* mixer) {
   mixer->config_ = std::move(config);
-  if (!mixer->mixes()) return OkStatus();
+  if (!mixer->mixes_here()) return OkStatus();
   FinishSpec spec = mixer->config_.finish;
   LIQUID_RETURN_IF_ERROR(Finisher::Create(spec, &mixer->finisher_));
   spec.type = PixelType::kFloat32;
@@ -115,19 +115,24 @@ Status BatchMixer::Begin(BatchAllocator* allocator, PendingBatch* batch,
                          std::vector<uint32_t>* items) const {
   items->clear();
   std::vector<Blend> blends = Pairs(*batch);
-  if (mixes()) {
+  auto height = static_cast<uint32_t>(config_.height);
+  auto width = static_cast<uint32_t>(config_.width);
+  if (mixes_here()) {
     std::vector<int64_t> shape = {static_cast<int64_t>(batch->slots.size())};
     if (config_.views > 1) shape.push_back(static_cast<int64_t>(config_.views));
     shape.insert(shape.end(), config_.shape.begin(), config_.shape.end());
     LIQUID_RETURN_IF_ERROR(
         allocator->Allocate(config_.dtype, std::move(shape), &batch->mixed));
-    DrawBlends(config_.step, config_.seed, batch->epoch, batch->first_draw,
-               config_.views, static_cast<uint32_t>(config_.height),
-               static_cast<uint32_t>(config_.width), &blends);
     for (uint32_t i = 0; i < blends.size(); ++i) {
       if (blends[i].partner >= i) items->push_back(i);
     }
+  } else if (!batch->slots.empty()) {
+    const Window& part = batch->slots.front().plan.part;
+    height = part.height;
+    width = part.width;
   }
+  DrawBlends(config_.step, config_.seed, batch->epoch, batch->first_draw,
+             config_.views, height, width, &blends);
   batch->blends = std::move(blends);
   return OkStatus();
 }

@@ -21,7 +21,8 @@ namespace liquid {
 struct MixerConfig {
   MixStep step;
   uint64_t seed = 0;
-  // The image, where step.mixes().
+  // The image, where step.mixes(), unless whoever gets the records makes it:
+  // `shape` is then empty, and images are of the size that their plans say.
   size_t pixel = 0;  // index of the feature in DecodeConfig::pixels
   int64_t height = 0;
   int64_t width = 0;
@@ -39,10 +40,12 @@ class BatchMixer {
   static Status Create(MixerConfig config, BatchMixer* mixer);
 
   bool mixes() const { return config_.step.mixes(); }
+  // Whether images are mixed here.
+  bool mixes_here() const { return mixes() && !config_.shape.empty(); }
 
   // Says of every sample what becomes of it, and makes room for the images.
-  // `items` are what Mix is to be called with. Error: Unavailable, and nothing
-  // is changed.
+  // `items` are what Mix is to be called with: none where images are not mixed
+  // here. Error: Unavailable, and nothing is changed.
   Status Begin(BatchAllocator* allocator, PendingBatch* batch,
                std::vector<uint32_t>* items) const;
   // Makes the images of an item and of its partner; different items in

@@ -111,7 +111,7 @@ bool BatchPipeline::Stays(const PendingBatch& batch) const {
 void BatchPipeline::Decoded(const std::shared_ptr<PendingBatch>& batch) {
   const BatchMixer* const mixer = decoder_->config().mixer.get();
   std::vector<uint32_t> items;
-  if (mixer == nullptr || !mixer->mixes() || !Stays(*batch) ||
+  if (mixer == nullptr || !mixer->mixes_here() || !Stays(*batch) ||
       !mixer->Begin(decoder_->allocator(), batch.get(), &items).ok()) {
     return Finished(batch.get());  // an error comes again where it is told
   }

@@ -116,8 +116,10 @@ Status CheckMix(const DecodeMessage& a, const MixStep& mix) {
     return InvalidArgument("Mix must not be given with views, unless stacked");
   }
   if (!mix.mixes()) return OkStatus();
-  const bool image = std::find(a.features.begin(), a.features.end(), "image") !=
-                     a.features.end();
+  const bool image = std::any_of(
+      a.features.begin(), a.features.end(), [](const std::string& name) {
+        return name == "image" || name == "image[stored]";
+      });
   if (image && !a.ragged && a.box_columns.empty()) return OkStatus();
   return InvalidArgument(
       "Mix needs image among features, of one size, and no box_columns");

@@ -31,10 +31,12 @@ from liquid_tf.transforms import (
   ChannelsFirst,
   FiveCrop,
   Mirror,
+  Mix,
   Normalize,
   Pad,
   Ragged,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
@@ -170,6 +172,31 @@ class LoaderGpuTest(parameterized.TestCase):
         with liquid_tf.loader(path, 8, **options) as on_cpu:
           with liquid_tf.loader(path, 8, decode="gpu", **options) as on_gpu:
             self.assertEqual(self.assert_equal_epochs(on_gpu, on_cpu), 6)
+
+  @parameterized.product(
+    mode=["batch", "pair", "elem"], dtype=["float32", "bfloat16", "float16"]
+  )
+  def test_mixed_samples(self, mode, dtype):
+    path = self._make()
+    erasing = RandomErasing(0.5, value="noise")
+    steps = [*recipes.TRAIN[:3], erasing, Mix(mode=mode), Cast(dtype)]
+    planar = [*steps, ChannelsFirst()]
+    with self.leaves_nothing():
+      for transforms in (
+        steps,
+        planar,
+        [*recipes.TRAIN[:3], Mix(mode=mode, p=0.5, cutmix=0), Cast(dtype)],
+        [RandomCrop(30), Mix(mode=mode, mixup=0), Cast(dtype)],
+        [*recipes.TRAIN[:3], Mix(mixup=0, cutmix=0)],  # smooths labels alone
+        Views([planar] * 2, as_samples=True),
+      ):
+        with self.subTest(str(transforms)):
+          options = {"seed": 3, "transforms": transforms, "last_batch": "repeat"}
+          for features in (None, ["image", "id", "label", "partner", "lam"]):
+            options["features"] = features
+            with liquid_tf.loader(path, 7, **options) as on_cpu:
+              with liquid_tf.loader(path, 7, decode="gpu", **options) as on_gpu:
+                self.assert_equal_epochs(on_gpu, on_cpu)
 
   @parameterized.parameters("l3:2,l3-compact:1,raw:1", "jpeg")
   def test_views(self, formats):

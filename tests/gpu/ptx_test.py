@@ -84,6 +84,10 @@ _ERASURE = np.dtype(
   [(name, "u4") for name in ("image", "y", "x", "height", "width", "noise")]
   + [("key", "u4", 2), ("values", "f4", 4)]
 )
+_BLEND = np.dtype(
+  [("partner", "u4"), ("kind", "u4"), ("share", "f4"), ("rest", "f4")]
+  + [(name, "u4") for name in ("y", "x", "height", "width")]
+)
 _NEAREST, _STEPS, _PLACES, _BILINEAR, _BICUBIC, _COLOURS, _TONES = range(1, 8)
 _AUTO_CONTRAST, _EQUALIZE, _SHARPEN, _BLUR_ROWS, _BLUR_COLUMNS = range(8, 13)
 
@@ -302,7 +306,11 @@ class CompiledTest(tf.test.TestCase):
       for out in (stored, "f32", "f16", "bf16")
     }
     names |= {f"image_operate_{stored}" for stored in ("u8", "u16")} | {"image_find"}
-    names |= {f"image_erase_{out}" for out in ("f32", "f16", "bf16")}
+    names |= {
+      f"image_{kind}_{out}"
+      for kind in ("erase", "mix")
+      for out in ("f32", "f16", "bf16")
+    }
     found = re.findall(rb"liquid_(?:l3_)?(\w+)\0", binary)
     self.assertEqual({name.decode() for name in found} & names, names)
 
@@ -451,6 +459,30 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
       run(f"liquid_image_erase_{out}", 8, 128, arguments, 0)
     self.assertAllEqual(*made)
     self.assertBetween(np.count_nonzero(made[0]), 14 * 30 * channels, len(pixels) // 3)
+
+  @parameterized.parameters(("f32", 3, False), ("f16", 1, True), ("bf16", 4, True))
+  def test_mixed_bits_are_those_of_the_host(self, out, channels, planar):
+    height, width = 18, 36
+    output = np.zeros(1, _OUTPUT)
+    output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0, 0, 0)
+    blends = np.zeros(3, _BLEND)
+    blends[0] = (2, 2, 0.3, 0.7, 0, 0, 0, 0)
+    blends[1] = (1, 0, 1, 0, 0, 0, 0, 0)
+    blends[2] = (0, 1, 0.9, 0.1, 5, 7, 12, 20)
+    count = 3 * height * width * channels
+    floats = np.random.default_rng(4).normal(size=count).astype("f4")
+    made = [np.zeros(count, "u4" if out == "f32" else "u2") for _ in range(2)]
+    for run, where in zip((_on_host, interpreted.Kernels(misplaced=1)), made):
+      arguments = [output, blends, np.uint32(12), floats, where, floats]
+      run(f"liquid_image_mix_{out}", 12, 128, arguments, 0)
+    self.assertAllEqual(*made)
+    if out == "f32":
+      first, second, third = floats.reshape(3, -1)
+      found = made[0].view("f4").reshape(3, -1)
+      share, rest = np.float32(0.3), np.float32(0.7)
+      self.assertAllEqual(found[0], first * share + third * rest)
+      self.assertAllEqual(found[1], second)
+      self.assertEqual(np.count_nonzero(found[2] != third), 12 * 20 * channels)
 
 
 class JpegTest(tf.test.TestCase, parameterized.TestCase):

@@ -42,7 +42,9 @@ from liquid_tf.transforms import (
   Mirror,
   Mix,
   Normalize,
+  Ragged,
   RandomCrop,
+  RandomErasing,
   RandomResizedCrop,
   Resize,
   Rotate,
@@ -275,6 +277,22 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
           for one, other_one in zip(on_cpu, on_gpu, strict=True):
             tf.nest.map_structure(self.assert_same_bits, other_one, one)
 
+  def test_samples_of_a_dataset_are_mixed(self):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3:2,raw:1", sides=(30, 90), per_class=5
+    )
+    steps = [*recipes.TRAIN[:3], RandomErasing(0.5), Mix(mode="pair")]
+    steps += [Cast("bfloat16"), ChannelsFirst()]
+    for transforms in (steps, Views([steps] * 2, as_samples=True)):
+      options = {"seed": 3, "transforms": transforms}
+      for features in (None, ["image", "label", "partner", "lam"]):
+        options["features"] = features
+        on_cpu = liquid_tf.dataset(path, 7, **options)
+        on_gpu = liquid_tf.dataset(path, 7, decode="gpu", **options)
+        self.assertEqual(on_gpu.element_spec, on_cpu.element_spec)
+        for wanted, found in zip(on_cpu, on_gpu, strict=True):
+          tf.nest.map_structure(self.assert_same_bits, found, wanted)
+
   def test_a_mean_image_is_copied_once(self):
     path = runs.make(self.create_tempdir().full_path, "l3", sides=(30, 90), per_class=5)
     mean = np.random.default_rng(3).uniform(0, 255, (300, 200, 3)).astype("f4")
@@ -369,8 +387,8 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     ({"features": ["image", "format"]}, r'features \("format"\) must be of'),
     ({"features": ["label"]}, r'features \(label\) must have "image"'),
     (
-      {"transforms": [Normalize(9), Mix()]},
-      r"Mix.* must not be given with decode=\"gpu\", which does not mix",
+      {"transforms": [Ragged()]},
+      r"Ragged.* must not be given with decode=\"gpu\", which makes batches",
     ),
     ({"on_error": "skip"}, r'on_error \("skip"\) must be "raise"'),
     (

@@ -116,10 +116,10 @@ std::vector<tensorflow::Tensor> ToTensors(std::vector<Output> outputs) {
   for (Output& output : outputs) {
     if (output.dtype == DType::kRecords) {
       tensors.emplace_back(tensorflow::DT_VARIANT, tensorflow::TensorShape());
-      tensors.back().scalar<tensorflow::Variant>()() =
-          BatchRecords{std::move(output.records), std::move(output.plans),
-                       std::move(output.formats), std::move(output.moves),
-                       std::move(output.count_decode)};
+      tensors.back().scalar<tensorflow::Variant>()() = BatchRecords{
+          std::move(output.records), std::move(output.plans),
+          std::move(output.blends),  std::move(output.formats),
+          std::move(output.moves),   std::move(output.count_decode)};
       continue;
     }
     if (output.dtype != DType::kString) {

@@ -10,6 +10,7 @@
 
 #include "ops/engine/epoch_run.h"
 #include "ops/engine/record_block.h"
+#include "ops/image/mix.h"
 #include "ops/image/recipe.h"
 #include "ops/reader/record.h"
 #include "tensorflow/core/framework/variant_tensor_data.h"
@@ -22,6 +23,7 @@ struct BatchRecords {
   std::vector<RecordPtr> records;  // of the samples, in their order
   // What is to become of their images: of each, one view after the other.
   std::vector<SamplePlan> plans;
+  std::vector<Blend> blends;      // and then of all images; mostly none
   std::vector<uint32_t> formats;  // as the plan of the dataset numbers them
   std::vector<std::shared_ptr<DeviceMove>> moves;  // of each; null for most
   CountDecode count_decode;  // of those that no device decodes; may be null

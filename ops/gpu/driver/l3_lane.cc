@@ -62,6 +62,7 @@ void LayOut(const std::vector<ImageDeviceBatch>& views,
     Put(recipe.tables, host + view.tables);
   }
   Put(all, host + layout.output);
+  Put(views[0].blends, host + layout.blends);
 }
 
 // Has what was put there of images, whose bytes begin at `bytes` on the device,
@@ -109,7 +110,11 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   host_tasks = runs + Aligned(batch.runs.size() * sizeof(L3DeviceRun));
   host_results =
       host_tasks + Aligned(batch.tasks.size() * sizeof(L3DeviceTask));
-  jpeg = host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
+  blends = host_results + Aligned(batch.tasks.size() * sizeof(uint32_t));
+  jpeg = blends;
+  if (!recipes.empty()) {
+    jpeg += Aligned(recipes[0].blends.size() * sizeof(ImageDeviceBlend));
+  }
   for (const ImageDeviceBatch& recipe : recipes) {
     View view = {};
     const auto place = [this](const auto& values, size_t* at) {
@@ -135,6 +140,12 @@ L3LaneLayout::L3LaneLayout(const L3DeviceBatch& batch,
   for (const ImageDeviceBatch& recipe : recipes) {
     device_size =
         std::max(device_size, scratch + Aligned(recipe.scratch_bytes));
+  }
+  floats = device_size;
+  if (!recipes.empty()) {
+    device_size +=
+        Aligned(recipes[0].blends.size() * recipes[0].height *
+                recipes[0].width * batch.image.channels * sizeof(float));
   }
   for (const L3DeviceCopy& copy : batch.copies) {
     const L3DeviceFile& file = files[copy.file];
@@ -234,7 +245,7 @@ Status L3Lane::Mark(CuEvent event) {
                     "to mark a place in a stream");
 }
 
-Status L3Lane::FindFunctions(const ImageDeviceBatch& recipe,
+Status L3Lane::FindFunctions(const ImageDeviceBatch& recipe, bool mixes,
                              const std::string& stored,
                              const std::string& types,
                              ImageFunctions* functions) const {
@@ -245,14 +256,17 @@ Status L3Lane::FindFunctions(const ImageDeviceBatch& recipe,
   };
   const bool has_canvases = recipe.canvases != 0;
   const std::string out = types.substr(types.find('_') + 1);
-  LIQUID_RETURN_IF_ERROR(find(true, types, &functions->make));
+  const std::string made = mixes ? "f32" : out;
+  LIQUID_RETURN_IF_ERROR(find(true, stored + "_" + made, &functions->make));
   LIQUID_RETURN_IF_ERROR(find(recipe.luma != 0, "luma", &functions->luma));
   LIQUID_RETURN_IF_ERROR(
       find(has_canvases, stored + "_" + stored, &functions->begin));
   LIQUID_RETURN_IF_ERROR(find(has_canvases, "find", &functions->find));
   LIQUID_RETURN_IF_ERROR(
       find(has_canvases, "operate_" + stored, &functions->operate));
-  return find(!recipe.erasures.empty(), "erase_" + out, &functions->erase);
+  LIQUID_RETURN_IF_ERROR(
+      find(!recipe.erasures.empty(), "erase_" + made, &functions->erase));
+  return find(!recipe.blends.empty(), "mix_" + out, &functions->mix);
 }
 
 Status L3Lane::Launch(CuFunction kernel, CuAddress output, CuAddress of_images,
@@ -361,6 +375,10 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
   CuAddress output = memory.staging + layout.output;
   CuAddress bytes = memory.staging + layout.bytes;
   CuAddress pixels = memory.pixels[0];
+  const bool mixes = !views.empty() && !views[0].blends.empty();
+  // What is to be mixed is made beside the pixels.
+  L3LaneMemory made = memory;
+  if (mixes) made.pixels = {memory.staging + layout.floats};
   LIQUID_RETURN_IF_ERROR(LaunchL3Plan(
       driver_, functions[0], stream_,
       static_cast<uint32_t>(batch.images.size()),
@@ -401,7 +419,7 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
     }
     for (size_t v = 0; v < views.size(); ++v) {
       LIQUID_RETURN_IF_ERROR(MakeImages(batch, views[v], v, launch.chunk,
-                                        layout, of_views[v], memory));
+                                        layout, of_views[v], made));
     }
   }
   for (size_t v = 0; v < views.size(); ++v) {
@@ -414,8 +432,20 @@ Status L3Lane::Enqueue(const L3DeviceBatch& batch,
                    (recipe.chunks.size() + 2 * v) * sizeof(L3DeviceOutput),
                memory.staging + layout.views[v].erasures,
                count * ImageTiles(recipe.height, recipe.width),
-               memory.staging + layout.views[v].tables, PixelsOf(memory, v),
+               memory.staging + layout.views[v].tables, PixelsOf(made, v),
                memory.staging + layout.scratch, kImageThreads, 0));
+  }
+  if (mixes) {
+    const ImageDeviceBatch& recipe = views[0];
+    const auto count = static_cast<uint32_t>(recipe.blends.size());
+    LIQUID_RETURN_IF_ERROR(
+        Launch(of_views[0].mix,
+               memory.staging + layout.output +
+                   recipe.chunks.size() * sizeof(L3DeviceOutput),
+               memory.staging + layout.blends,
+               count * ImageTiles(recipe.height, recipe.width),
+               memory.staging + layout.views[0].tables, memory.pixels[0],
+               made.pixels[0], kImageThreads, 0));
   }
   LIQUID_RETURN_IF_ERROR(
       LaunchL3Check(driver_, functions[1], stream_, batch.n_tasks,
@@ -456,8 +486,8 @@ Status L3Lane::Start(const L3DeviceBatch& batch,
   }
   std::vector<ImageFunctions> of_views(views.size());
   for (size_t v = 0; v < views.size(); ++v) {
-    LIQUID_RETURN_IF_ERROR(
-        FindFunctions(views[v], stored, types[v], &of_views[v]));
+    LIQUID_RETURN_IF_ERROR(FindFunctions(views[v], !views[0].blends.empty(),
+                                         stored, types[v], &of_views[v]));
   }
   LIQUID_RETURN_IF_ERROR(host_.Reserve(layout.host_size));
   uint8_t* const host = host_.data();

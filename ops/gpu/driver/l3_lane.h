@@ -39,7 +39,8 @@ struct L3LaneLayout {
   // What the device finds, an L3DeviceFindings, comes first. The output is that
   // of the pixels; with a recipe there are several, that of each chunk in
   // scratch memory, then that of the pixels and that of canvases of each view.
-  size_t output, images, runs, host_tasks, host_results, jpeg, bytes, size;
+  size_t output, images, runs, host_tasks, host_results, blends, jpeg, bytes,
+      size;
   std::vector<View> views;
   std::vector<Copy> copies;
   // Into the lane's memory, `host_size` bytes, from `bytes` on.
@@ -48,8 +49,8 @@ struct L3LaneLayout {
   size_t crossing;  // bytes that are copied
   // On the device alone: the tasks that it makes, a uint32_t for each that says
   // what became of it, and scratch memory: of JPEG files' blocks, and right
-  // behind it that of the chunks.
-  size_t tasks, results, blocks, scratch, device_size;
+  // behind it that of the chunks; and floats of images that are then mixed.
+  size_t tasks, results, blocks, scratch, floats, device_size;
 };
 
 // Memory of the device that a batch needs, all at a multiple of 16.
@@ -98,7 +99,8 @@ class L3Lane {
   // view. With a recipe, of as many `views`, the batch was planned for their
   // chunks: each is decoded into scratch memory, from which one more launch for
   // each view makes pixels, or some more make them by way of canvases. Views
-  // are of one array where there is but one. `memory` and the
+  // are of one array where there is but one; its images may then be mixed.
+  // `memory` and the
   // files' bytes are the lane's until `done` is called, which happens once if
   // and only if this is OK. Errors: those of FindL3Function, and of the driver.
   Status Start(const L3DeviceBatch& batch,
@@ -126,9 +128,9 @@ class L3Lane {
   struct ImageFunctions {
     CuFunction make = nullptr, luma = nullptr;
     CuFunction begin = nullptr, find = nullptr, operate = nullptr;  // canvases
-    CuFunction erase = nullptr;
+    CuFunction erase = nullptr, mix = nullptr;
   };
-  Status FindFunctions(const ImageDeviceBatch& recipe,
+  Status FindFunctions(const ImageDeviceBatch& recipe, bool mixes,
                        const std::string& stored, const std::string& types,
                        ImageFunctions* functions) const;
   Status Enqueue(const L3DeviceBatch& batch,

@@ -230,6 +230,7 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   AddRecords(work->records, work->plans, batch.outputs[stored_].moves,
              &planned);
   batch.outputs[stored_].moves.clear();
+  planned.blends = std::move(batch.outputs[stored_].blends);
   const auto* const ids = batch.outputs[id_].numbers.as<int64_t>();
   for (size_t i = 0; i < planned.files.size(); ++i) {
     planned.files[i].sample = ids[i];

@@ -97,8 +97,8 @@ Status CheckKind(const Recipe& recipe, const DeviceBatch& batch) {
 
 // Whether a recipe's kernels make the pixels.
 bool NeedsRecipe(const DeviceSteps& steps, const DeviceBatch& batch) {
-  return steps.views() > 1 || steps.mean_image.address != 0 ||
-         steps.type == PixelType::kFloat16 ||
+  return steps.views() > 1 || !batch.blends.empty() ||
+         steps.mean_image.address != 0 || steps.type == PixelType::kFloat16 ||
          std::any_of(batch.inputs.begin(), batch.inputs.end(),
                      [](const ImageDeviceInput& input) {
                        return NeedsDeviceRecipe(*input.plan);
@@ -114,12 +114,13 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   const bool needs_recipe = NeedsRecipe(steps, *batch);
   if (batch->inputs.empty()) {
     if (!needs_recipe) return OkStatus();
-    return InvalidArgument(std::string(steps.views() > 1
-                                           ? "views must not be given"
-                                       : steps.mean_image.address != 0
-                                           ? "mean_image must not be given"
-                                           : "dtype must not be half") +
-                           " where files are strings");
+    return InvalidArgument(
+        std::string(steps.views() > 1        ? "views must not be given"
+                    : !batch->blends.empty() ? "images must not be mixed"
+                    : steps.mean_image.address != 0
+                        ? "mean_image must not be given"
+                        : "dtype must not be half") +
+        " where files are strings");
   }
   const size_t n = batch->files.size();
   for (size_t i = 0; i < n && !needs_recipe; ++i) {
@@ -203,6 +204,26 @@ Status PlanOutput(const DeviceView& view, size_t number, DeviceBatch* batch) {
     output.mean_image = view.mean_image.address;
   }
   batch->outputs.push_back(output);
+  return OkStatus();
+}
+
+// Has the images of a batch be mixed, once they are planned.
+Status PlanBlends(const DeviceSteps& steps, DeviceBatch* batch) {
+  if (batch->blends.size() != batch->inputs.size() ||
+      batch->arrays.size() != 1 || !IsFloating(steps.type)) {
+    return InvalidArgument(
+        "images that are mixed must be of one array, of floating-point "
+        "numbers");
+  }
+  for (const Blend& blend : batch->blends) {
+    const ImageBlend kind = blend.cut       ? ImageBlend::kCut
+                            : blend.mixed() ? ImageBlend::kMix
+                                            : ImageBlend::kNone;
+    const Window& window = blend.window;
+    batch->images[0].blends.push_back({blend.partner, kind, blend.share,
+                                       blend.rest, window.y, window.x,
+                                       window.height, window.width});
+  }
   return OkStatus();
 }
 
@@ -306,7 +327,7 @@ Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
     }
     batch->arrays.push_back({view.type, std::move(shape)});
   }
-  return OkStatus();
+  return batch->blends.empty() ? OkStatus() : PlanBlends(steps, batch);
 }
 
 }  // namespace liquid

@@ -16,6 +16,7 @@
 #include "ops/gpu/plan/parallel.h"
 #include "ops/image/device/image_plan.h"
 #include "ops/image/finish.h"
+#include "ops/image/mix.h"
 #include "ops/image/recipe.h"
 #include "ops/reader/record.h"
 
@@ -63,6 +64,9 @@ struct DeviceBatch {
   // Of records: what is to become of each image, one view after the other. None
   // of files by themselves.
   std::vector<ImageDeviceInput> inputs;
+  // What then becomes of the images of the array that all views are of; none
+  // where none is mixed with another one.
+  std::vector<Blend> blends;
   std::vector<ImageInfo> rows;  // and what their indices say of the files
   JpegDeviceFiles jpeg;         // those of the records that are of JPEG
   // Of records that go to the device with the batch, by their files' numbers.

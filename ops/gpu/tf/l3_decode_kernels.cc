@@ -84,6 +84,7 @@ absl::Status FindFiles(const Tensor& files, DeviceBatch* found) {
           "Liquid>DecodeBatchDataset");
     }
     AddRecords(batch->records, batch->plans, batch->moves, found);
+    found->blends = batch->blends;
     return absl::OkStatus();
   }
   if (files.dims() != 1) {

@@ -5,12 +5,14 @@
 //   liquid_image_operate_SAMPLE  from canvas to canvas
 //   liquid_image_find        before it, what is needed of whole images
 //   liquid_image_erase_OUT   after all, a floating one
+//   liquid_image_mix_OUT     after that, of floats
 //
 // Any number of blocks makes all tiles, or finds what is needed; as many as of
 // these is fastest.
 #include "ops/image/device/image_device.cuh"
 #include "ops/image/device/image_device_change.cuh"
 #include "ops/image/device/image_device_erase.cuh"
+#include "ops/image/device/image_device_mix.cuh"
 
 #define LIQUID_IMAGE_KERNEL(name, sample, out)                          \
   extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)   \
@@ -72,3 +74,16 @@ extern "C" __global__ void __launch_bounds__(liquid::kImageFindThreads)
 LIQUID_ERASE_KERNEL(f32, float)
 LIQUID_ERASE_KERNEL(f16, liquid::ImageHalf)
 LIQUID_ERASE_KERNEL(bf16, liquid::L3BFloat16)
+
+#define LIQUID_MIX_KERNEL(name, out)                                      \
+  extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)     \
+      liquid_image_mix_##name(const liquid::L3DeviceOutput* output,       \
+                              const liquid::ImageDeviceBlend* blends,     \
+                              uint32_t count, const uint32_t* /*tables*/, \
+                              out* pixels, const float* floats) {         \
+    liquid::ImageMixTiles(output, blends, count, pixels, floats);         \
+  }
+
+LIQUID_MIX_KERNEL(f32, float)
+LIQUID_MIX_KERNEL(f16, liquid::ImageHalf)
+LIQUID_MIX_KERNEL(bf16, liquid::L3BFloat16)

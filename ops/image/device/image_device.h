@@ -144,6 +144,19 @@ struct ImageDeviceErasure {
 };
 static_assert(sizeof(ImageDeviceErasure) == 48, "Python knows the layout");
 
+// What becomes of an image of the batch once all are there, as floats: it stays
+// as it is, a window of another one is put into it, or both are added up in
+// shares.
+enum class ImageBlend : uint32_t { kNone, kCut, kMix };
+
+struct ImageDeviceBlend {
+  uint32_t partner;  // in the batch
+  ImageBlend kind;
+  float share, rest;
+  uint32_t y, x, height, width;  // of the window
+};
+static_assert(sizeof(ImageDeviceBlend) == 32, "Python knows the layout");
+
 // Of a result of that size, how many a device makes by itself.
 LIQUID_HOST_DEVICE constexpr uint32_t ImageTiles(uint32_t height,
                                                  uint32_t width) {

@@ -67,6 +67,11 @@ LIQUID_DEVICE inline void ImageRound(float value, ImageHalf* out) {
   out->bits = static_cast<uint16_t>(sign | half);
 }
 
+LIQUID_DEVICE inline void ImageRound(float value, float* out) { *out = value; }
+LIQUID_DEVICE inline void ImageRound(float value, L3BFloat16* out) {
+  L3Round(value, out);
+}
+
 LIQUID_DEVICE inline void L3Finish(uint32_t sample, float mean, float std,
                                    ImageHalf* out) {
   float value;

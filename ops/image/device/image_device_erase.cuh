@@ -88,11 +88,6 @@ LIQUID_DEVICE inline uint32_t ImageRandomWord(const uint32_t (&key)[2],
   return number % 4 < 2 ? low : high;
 }
 
-LIQUID_DEVICE inline void ImageRound(float value, float* out) { *out = value; }
-LIQUID_DEVICE inline void ImageRound(float value, L3BFloat16* out) {
-  L3Round(value, out);
-}
-
 // Erases what lies in tile number `tile` of an image.
 template <typename Out, typename Block>
 LIQUID_DEVICE void ImageErase(Block& block, const ImageDeviceErasure& erasure,

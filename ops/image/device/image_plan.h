@@ -55,6 +55,10 @@ struct ImageDeviceBatch {
   uint64_t canvases = 0, found = 0;
 
   std::vector<ImageDeviceErasure> erasures;  // after all that
+  // After those of all views, of all images of the array: of the first view
+  // alone, and none where no image is mixed with another one. The kernels
+  // before then make floats.
+  std::vector<ImageDeviceBlend> blends;
 };
 
 // Whether a device has to do more with the image than decode its window.

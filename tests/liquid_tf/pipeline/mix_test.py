@@ -16,8 +16,6 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
-from liquid_tf._pipeline import gpu
-from liquid_tf._pipeline.recipe import Recipe
 from liquid_tf.graph import Tuning
 from liquid_tf.transforms import (
   Cast,
@@ -357,8 +355,6 @@ class MixTest(parameterized.TestCase, tf.test.TestCase):
   def test_batches_are_needed(self):
     with self.assertRaisesRegex(ValueError, r"Mix\(\) needs batches .*mixup=0"):
       liquid_tf.loader(self.path, None, transforms=[*_STEPS, Mix()])
-    with self.assertRaisesRegex(ValueError, "must not be given with decode"):
-      gpu.check_steps(Recipe.parse([Normalize(9), Mix()]), ["l3"])
 
   def test_labels_must_be_classes_of_a_known_number(self):
     path = os.path.join(self.root, "numbers")

@@ -145,5 +145,43 @@ TEST(DeviceBatchTest, ViewsHaveArraysOfTheirOwnUnlessStacked) {
   }
 }
 
+TEST(DeviceBatchTest, WhatIsMixedIsOfOneArrayOfFloats) {
+  const ImageInfo info = {20, 30, 3, 8};
+  const std::vector<uint8_t> pixels(info.PixelBytes());
+  std::string file;
+  ASSERT_TRUE(Encode(Format::kRaw, {}, info, pixels.data(), &file).ok());
+  for (const PixelType type : {PixelType::kFloat32, PixelType::kUint8}) {
+    DeviceSteps steps;
+    steps.type = type;
+    std::vector<SamplePlan> plans(2);
+    DeviceBatch batch;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      ASSERT_TRUE(PlanSample(steps.recipe, 0, i, info.height, info.width, 1,
+                             steps.limits.max_pixels, &plans[i])
+                      .ok());
+      batch.inputs.push_back({&plans[i], info.height, info.width});
+      batch.files.push_back(
+          {ByteSpan(file.data(), file.size()), {}, static_cast<int64_t>(i)});
+      batch.rows.push_back(info);
+    }
+    batch.blends.resize(2);
+    batch.blends[0] = {1, .25f, .75f, false, {}};
+    batch.blends[1] = {0, .5f, .5f, true, {1, 2, 3, 4}};
+    const Status status = PlanDeviceBatch(steps, nullptr, &batch);
+    if (type == PixelType::kUint8) {
+      EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+      continue;
+    }
+    ASSERT_TRUE(status.ok()) << status.message();
+    const std::vector<ImageDeviceBlend>& blends = batch.images[0].blends;
+    ASSERT_EQ(blends.size(), 2u);
+    EXPECT_EQ(blends[0].kind, ImageBlend::kMix);
+    EXPECT_EQ(blends[0].partner, 1u);
+    EXPECT_EQ(blends[0].rest, .75f);
+    EXPECT_EQ(blends[1].kind, ImageBlend::kCut);
+    EXPECT_EQ(blends[1].width, 4u);
+  }
+}
+
 }  // namespace
 }  // namespace liquid::device_batch_test

@@ -6,6 +6,7 @@
 #include "ops/image/device/image_device.cuh"
 #include "ops/image/device/image_device_change.cuh"
 #include "ops/image/device/image_device_erase.cuh"
+#include "ops/image/device/image_device_mix.cuh"
 #include "tests/ops/gpu/host_device.h"
 
 namespace liquid {
@@ -130,6 +131,19 @@ void RunErase(const L3DeviceOutput* output, const void* given, uint32_t count,
   }
 }
 
+template <typename Out>
+void RunMix(const L3DeviceOutput* output, const void* given, uint32_t count,
+            const uint32_t* /*tables*/, void* pixels, const void* floats,
+            uint32_t threads, uint32_t /*shared_bytes*/) {
+  const auto* const blends = static_cast<const ImageDeviceBlend*>(given);
+  HostBlock block(threads, HostOrder::kForward);
+  const uint32_t tiles = ImageTiles(output->height, output->width);
+  for (uint32_t i = 0; i < count; ++i) {
+    ImageMix(block, blends[i / tiles], i / tiles, i % tiles, *output,
+             static_cast<const float*>(floats), static_cast<Out*>(pixels));
+  }
+}
+
 template <L3TaskKind kKind>
 void RunJpeg(const void* images, const void* tasks, uint32_t count,
              const uint8_t* bytes, void* scratch, uint32_t* results,
@@ -172,6 +186,9 @@ const NamedImage kImageKernels[] = {
     {"liquid_image_erase_f32", RunErase<float>},
     {"liquid_image_erase_f16", RunErase<ImageHalf>},
     {"liquid_image_erase_bf16", RunErase<L3BFloat16>},
+    {"liquid_image_mix_f32", RunMix<float>},
+    {"liquid_image_mix_f16", RunMix<ImageHalf>},
+    {"liquid_image_mix_bf16", RunMix<L3BFloat16>},
 };
 
 // The kernels beside those of tasks. Returns whether it is one of them.

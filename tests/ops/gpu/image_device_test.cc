@@ -11,6 +11,7 @@
 
 #include "ops/image/device/image_device_change.cuh"
 #include "ops/image/device/image_device_erase.cuh"
+#include "ops/image/device/image_device_mix.cuh"
 #include "ops/image/device/image_plan.h"
 #include "ops/image/image_maker.h"
 #include "tests/ops/codecs/codec_testing.h"
@@ -450,6 +451,68 @@ TEST(ImageDeviceTest, RandomRecipesOf8Bits) {
 
 TEST(ImageDeviceTest, RandomRecipesOf16Bits) {
   CheckCases<uint16_t>(PixelType::kUint16);
+}
+
+// Of three images: mixed with the last one, as it is, and with a window of the
+// first one.
+template <typename Out>
+void CheckMix(PixelType type, uint32_t channels, bool planar) {
+  constexpr uint32_t kHeight = 21, kWidth = 70;
+  const size_t values = size_t{kHeight} * kWidth * channels;
+  Noise noise(channels);
+  std::vector<float> floats(3 * values);
+  for (float& value : floats) {
+    value = (static_cast<float>(noise.Below(1 << 24)) - (1 << 23)) / 60000;
+  }
+  const ImageDeviceBlend blends[] = {
+      {2, ImageBlend::kMix, .3f, .7f, 0, 0, 0, 0},
+      {1, ImageBlend::kNone, 1, 0, 0, 0, 0, 0},
+      {0, ImageBlend::kCut, .9f, .1f, 3, 30, 17, 11}};
+  L3DeviceOutput output = {};
+  output.height = kHeight;
+  output.width = kWidth;
+  output.channels = channels;
+  output.planar = planar;
+  std::vector<Out> found(3 * values);
+  HostBlock block(kImageThreads, HostOrder::kForward);
+  for (uint32_t i = 0; i < 3; ++i) {
+    for (uint32_t tile = 0; tile < ImageTiles(kHeight, kWidth); ++tile) {
+      ImageMix(block, blends[i], i, tile, output, floats.data(), found.data());
+    }
+  }
+  FinishSpec spec;
+  spec.type = type;
+  spec.channels = channels;
+  spec.channels_first = planar;
+  Finisher finisher;
+  ASSERT_TRUE(Finisher::Create(spec, &finisher).ok());
+  std::vector<Out> wanted(3 * values);
+  const auto to = [&](size_t i) {
+    return reinterpret_cast<uint8_t*>(wanted.data() + i * values);
+  };
+  const float* const first = floats.data();
+  finisher.Mix(first, first + 2 * values, .3f, .7f, values, to(0));
+  finisher.Round(first + values, values, to(1));
+  std::vector<float> cut(first + 2 * values, first + 3 * values);
+  for (size_t i = 0; i < values; ++i) {
+    const size_t pixel = planar ? i % (kHeight * kWidth) : i / channels;
+    const size_t y = pixel / kWidth, x = pixel % kWidth;
+    if (y >= 3 && y < 20 && x >= 30 && x < 41) cut[i] = floats[i];
+  }
+  finisher.Round(cut.data(), values, to(2));
+  EXPECT_EQ(std::memcmp(found.data(), wanted.data(), 3 * values * sizeof(Out)),
+            0);
+}
+
+TEST(ImageDeviceTest, MixedImages) {
+  for (const uint32_t channels : {1, 2, 3, 4}) {
+    for (const bool planar : {false, true}) {
+      SCOPED_TRACE(channels);
+      CheckMix<float>(PixelType::kFloat32, channels, planar);
+      CheckMix<ImageHalf>(PixelType::kFloat16, channels, planar);
+      CheckMix<L3BFloat16>(PixelType::kBfloat16, channels, planar);
+    }
+  }
 }
 
 TEST(ImageDeviceTest, ScratchMemoryIsBounded) {
