@@ -553,6 +553,8 @@ TEST(ImageDeviceTest, ViewsAreOfOneDecode) {
     ASSERT_TRUE(
         PlanSample(recipes[0], 0, i, 40, 30, 1, 1 << 24, &plans[i]).ok());
     plans[i].window = windows[i % 2];
+    plans[i].height = plans[i].width = 9;
+    plans[i].canvas_height = plans[i].canvas_width = 9;
     plans[i].part = {0, 0, 9, 9};
     inputs.push_back({&plans[i], 40, 30});
   }
