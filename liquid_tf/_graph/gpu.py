@@ -151,7 +151,7 @@ def start_views(
   stacked: bool = False,
   mean: Sequence[float] | None,
   std: Sequence[float] | None,
-  mean_image: np.ndarray | None = None,
+  mean_image: np.ndarray | tf.Tensor | None = None,
   planar: bool,
   max_pixels: int,
   max_scans: int = Limits().scans,
@@ -196,7 +196,9 @@ def start_views(
       samples,
       mean=tf.constant([0.0] if mean is None else mean, tf.float32),
       std=tf.constant([1.0] if std is None else std, tf.float32),
-      mean_image=tf.zeros([0, 0, 0]) if mean_image is None else tf.constant(mean_image),
+      mean_image=tf.zeros([0, 0, 0])
+      if mean_image is None
+      else tf.convert_to_tensor(mean_image),
       arrays=1 if stacked else len(recipes),
       dtype=dtypes[0],
       planar=planar,
@@ -309,13 +311,8 @@ def decoded(
     return {**found, "image": arrays[0] if is_one else tuple(arrays)}
 
   def end(values: dict[str, Any]) -> Any:
-    pixels = values["image"]
-    if isinstance(pixels, tuple):
-      parts = zip(pixels, dtypes, whole)
-      made: Any = tuple(images(*part, device) for part in parts)
-    else:
-      made = images(pixels, dtypes[0], whole[0], device)
-    return in_structure({**values, "image": made}, features, as_dict)
+    found = _images(values["image"], dtypes, whole, device)
+    return in_structure({**values, "image": found}, features, as_dict)
 
   started = dataset.map(begin, num_parallel_calls=_AT_ONCE, deterministic=True)
   quiet = tf.data.Options()
@@ -327,6 +324,18 @@ def decoded(
   with tf.device(device):
     ended = placed.apply(prefetching_ops.map_on_gpu(end))
     return _CountedDataset(ended, dataset).prefetch(1)
+
+
+def _images(
+  pixels: tf.Tensor | tuple[tf.Tensor, ...],
+  dtypes: Sequence[tf.DType],
+  shapes: Sequence[Sequence[int | None]],
+  device: str,
+) -> tf.Tensor | tuple[tf.Tensor, ...]:
+  """As `images`, of one variant for all views, or of one for each view."""
+  if not isinstance(pixels, tuple):
+    return images(pixels, dtypes[0], shapes[0], device)
+  return tuple(images(*view, device) for view in zip(pixels, dtypes, shapes))
 
 
 def _shape(
