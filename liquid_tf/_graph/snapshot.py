@@ -1,6 +1,7 @@
 """State that the iterators of one dataset share."""
 
 import os
+import threading
 import uuid
 import weakref
 from collections.abc import Sequence
@@ -11,13 +12,18 @@ from liquid_tf._cost.cache import Cache
 from liquid_tf._native import ops
 from liquid_tf._pipeline.state import State
 
+# Which there are, each as its name and what tells it from others of that name. A
+# finalizer may run wherever the lock is held.
+_users: set[tuple[str, object]] = set()
+_lock = threading.RLock()
+
 
 class Snapshot(State):
   """State that the iterators of one dataset share: epochs, cache and counters.
 
   The epoch counter, the records that stay in memory between epochs, and the
   statistics live in a named resource, made when the first dataset uses it and
-  forgotten with this object.
+  forgotten with the last object of its name.
 
   Args:
     cache: part of the memory that lasts between epochs: a share of the dataset
@@ -26,7 +32,7 @@ class Snapshot(State):
       of what the machine has free and this process's other pipelines will not take.
     start: (epoch, step) of the first batch to give out; a step above 0 needs a cache
       that is not "auto".
-    name: of the resource; by default one of its own.
+    name: of the resource, which all of that name share; by default one of its own.
 
   Raises:
     ValueError: an argument is wrong; the message names it.
@@ -45,7 +51,10 @@ class Snapshot(State):
   ):
     super().__init__(cache, memory, start=start)
     self.name = name or f"liquid/{uuid.uuid4().hex}"
-    weakref.finalize(self, _forget, self.name, os.getpid())
+    user = (self.name, object())
+    with _lock:
+      _users.add(user)
+    weakref.finalize(self, _forget, user, os.getpid())
 
   def seek(
     self,
@@ -71,12 +80,18 @@ class Snapshot(State):
     return json.numpy().decode()
 
 
-def _forget(name: str, owner: int) -> None:
+def _forget(user: tuple[str, object], owner: int) -> None:
   if os.getpid() != owner:
     # A forked child: the snapshot is the parent's, and its locks may be taken.
     return
-  try:
-    with tf.init_scope(), tf.device("CPU:0"):
-      ops.lib().liquid_delete_snapshot(name)
-  except Exception:  # noqa: BLE001 - at interpreter exit TensorFlow may be gone.
-    pass
+  name = user[0]
+  # One that is made meanwhile waits, else its own would be forgotten.
+  with _lock:
+    _users.discard(user)
+    if any(other == name for other, _ in _users):
+      return
+    try:
+      with tf.init_scope(), tf.device("CPU:0"):
+        ops.lib().liquid_delete_snapshot(name)
+    except Exception:  # noqa: BLE001 - at interpreter exit TensorFlow may be gone.
+      pass

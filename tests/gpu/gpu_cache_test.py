@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import itertools
+import json
 import os
 import resource
 import tempfile
@@ -89,6 +90,9 @@ class GpuCacheTest(parameterized.TestCase):
     cls._root = tempfile.TemporaryDirectory()
     cls.addClassCleanup(cls._root.cleanup)
     cls._made = {}
+    # With its first dataset, TensorFlow takes memory that it keeps.
+    path = runs.make(os.path.join(cls._root.name, "first"), "l3", per_class=1)
+    list(liquid_tf.dataset(path, 1, transforms=[RandomCrop(8)], decode="gpu"))
 
   def _make(self, formats: str, per_class: int = 10, **options) -> str:
     name = f"{formats}-{per_class}".replace(":", ".")
@@ -262,6 +266,33 @@ class GpuCacheTest(parameterized.TestCase):
       list(found.epoch())
       next(found.epoch())
       del found
+
+  def test_a_cache_goes_with_the_last_of_its_name(self):
+    path = self._make("l3")
+    cache = liquid_tf.Cache("100%", gpu=_ALL)
+
+    def make():
+      snapshot = liquid_tf.graph.Snapshot(cache, name="shared")
+      source = liquid_tf.graph.format_dataset(path, "l3")
+      blocks = liquid_tf.graph.interleave([source], snapshot, batch_size=4)
+      made = liquid_tf.graph.decode_and_batch(
+        blocks, transforms=[RandomCrop(40)], decode="gpu"
+      )
+      return snapshot, made
+
+    with self.leaves_nothing():
+      first, second = make(), make()
+      self.assertLen(list(first[1]), 10)
+      del first
+      gc.collect()
+      snapshot, made = second
+      self.assertEqual(json.loads(snapshot.stats_json())["next_epoch"], 1)
+      for _ in range(2):
+        self.assertLen(list(made), 10)
+      summary = liquid_tf.stats(made).summary()
+      self.assertEqual(summary["gpu_hits"], 2 * 40)
+      self.assertEqual(summary["gpu"]["there"]["records"], 40)
+      del second, snapshot, made
 
   @parameterized.parameters(*_WAYS)
   def test_a_gpu_without_memory_is_one_error(self, _, way):
