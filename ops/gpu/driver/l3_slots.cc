@@ -5,10 +5,8 @@
 
 namespace liquid {
 
-Status L3Slots::FindFree(std::shared_ptr<L3Slot>* found,
-                         std::shared_ptr<L3Slot>* just_freed) {
-  found->reset();
-  just_freed->reset();
+Status L3Slots::FindFree(Free* found) {
+  *found = {};
   ++calls_;
   for (const auto& slot : slots_) {
     if (slot->is_decoding_) continue;
@@ -18,10 +16,13 @@ Status L3Slots::FindFree(std::shared_ptr<L3Slot>* found,
       slot->freed_ = calls_;
     }
     if (!slot->is_free_) continue;
-    if (slot->freed_ == calls_) {
-      *just_freed = slot;
-    } else if (*found == nullptr || slot->freed_ < (*found)->freed_) {
-      *found = slot;
+    if (slot->is_empty_) {
+      found->emptied = slot;
+    } else if (slot->freed_ == calls_) {
+      found->just_freed = slot;
+    } else if (found->longest == nullptr ||
+               slot->freed_ < found->longest->freed_) {
+      found->longest = slot;
     }
   }
   return OkStatus();
@@ -31,32 +32,40 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
                      std::shared_ptr<L3Slot>* taken) {
   // Memory may be waited for in `fit`: without the lock, so that batches that
   // end meanwhile give theirs back.
-  std::shared_ptr<L3Slot> slot, just_freed;
+  Free found;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    LIQUID_RETURN_IF_ERROR(FindFree(&slot, &just_freed));
-    if (slot != nullptr) {
-      slot->is_decoding_ = true;
-    } else if (just_freed != nullptr) {
-      just_freed->is_decoding_ = true;
+    LIQUID_RETURN_IF_ERROR(FindFree(&found));
+    if (found.longest != nullptr) {
+      found.longest->is_decoding_ = true;
+    } else {
+      for (const auto& slot : {found.emptied, found.just_freed}) {
+        if (slot != nullptr) slot->is_decoding_ = true;
+      }
     }
   }
+  std::shared_ptr<L3Slot> slot = found.longest;
   if (slot == nullptr) {
-    std::shared_ptr<L3Slot> made = make();
-    const Status fits = fit(/*may_wait=*/just_freed == nullptr, made.get());
+    const bool is_new = found.emptied == nullptr;
+    std::shared_ptr<L3Slot> made = is_new ? make() : found.emptied;
+    const Status fits =
+        fit(/*may_wait=*/found.just_freed == nullptr, made.get());
+    // It may have got a part of it.
+    if (!fits.ok()) made->LetGo();
     std::lock_guard<std::mutex> lock(mutex_);
+    made->is_decoding_ = fits.ok();
     if (fits.ok()) {
-      if (just_freed != nullptr) just_freed->is_decoding_ = false;
-      made->is_decoding_ = true;
-      slots_.push_back(made);
+      if (found.just_freed != nullptr) found.just_freed->is_decoding_ = false;
+      made->is_free_ = made->is_empty_ = false;
+      if (is_new) slots_.push_back(made);
       *taken = std::move(made);
       return OkStatus();
     }
-    slot = just_freed;
+    slot = found.just_freed;
     if (slot == nullptr) {
       // What was given back meanwhile.
-      LIQUID_RETURN_IF_ERROR(FindFree(&slot, &just_freed));
-      if (slot == nullptr) slot = just_freed;
+      LIQUID_RETURN_IF_ERROR(FindFree(&found));
+      slot = found.longest != nullptr ? found.longest : found.just_freed;
       if (slot == nullptr) return fits;
       slot->is_decoding_ = true;
     }

@@ -23,7 +23,8 @@ class L3Slot {
   // Has the next batch wait for what those who had them did until now. Called
   // once they are ours again.
   virtual Status WaitForOthers() = 0;
-  // Gives its memory back; `fit` gives it other. Called while it is free.
+  // Gives its memory back, what it has of it; `fit` gives it other. Called
+  // while it is free, or was not lent yet.
   virtual void LetGo() = 0;
 
  private:
@@ -47,7 +48,7 @@ class L3Slot {
 // new one, the batch waits for the running step, in memory that is free now, or
 // that others give back while `fit` waits. A batch that is larger than those
 // before it gets what all free slots have, before it is told that there is no
-// more.
+// more. A slot that gave its memory for that is as good as a new one.
 class L3Slots {
  public:
   using Make = std::function<std::unique_ptr<L3Slot>()>;
@@ -62,10 +63,13 @@ class L3Slots {
 
  private:
   using Slots = std::vector<std::shared_ptr<L3Slot>>;
-  // Finds the slot that has been free for longest, of those that were free at
-  // an earlier call, and one that this call found to be; null for none.
-  Status FindFree(std::shared_ptr<L3Slot>* found,
-                  std::shared_ptr<L3Slot>* just_freed);
+  // Slots that are free, or null.
+  struct Free {
+    // For longest, of those that were free at an earlier call; one that this
+    // call found to be; and one that has no memory.
+    std::shared_ptr<L3Slot> longest, just_freed, emptied;
+  };
+  Status FindFree(Free* found);
   // Fits a slot that was taken, by what the free ones have where need be.
   Status FitTaken(const Fit& fit, L3Slot* slot);
   // Whether free slots have memory. With the lock.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -85,55 +86,103 @@ TEST_F(L3SlotsTest, WithoutMemoryWhatWasJustFreedIsTaken) {
 }
 
 // A device of a few pieces of memory, of which each slot has some.
-TEST_F(L3SlotsTest, ALargerBatchGetsWhatFreeSlotsHave) {
-  constexpr int kAll = 6;
-  std::vector<std::shared_ptr<Slot>> all;
-  std::vector<bool> may_wait;
-  const auto take = [&](int size, std::shared_ptr<Slot>* taken) -> Status {
+class L3SlotsMemoryTest : public L3SlotsTest {
+ protected:
+  static constexpr int kAll = 6;
+
+  Status Take(int size, std::shared_ptr<Slot>* taken) {
     std::shared_ptr<L3Slot> slot;
-    LIQUID_RETURN_IF_ERROR(
-        slots_.Take([] { return std::make_unique<Slot>(); },
-                    [&](bool may, L3Slot* of) {
-                      may_wait.push_back(may);
-                      auto* const fitted = static_cast<Slot*>(of);
-                      fitted->size = 0;  // what was there goes first
-                      int used = 0;
-                      for (const auto& other : all) used += other->size;
-                      if (used + size > kAll) {
-                        return Status(StatusCode::kResourceExhausted, "full");
-                      }
-                      fitted->size = size;
-                      return OkStatus();
-                    },
-                    &slot));
+    LIQUID_RETURN_IF_ERROR(slots_.Take(
+        [this] {
+          ++made_count_;
+          return std::make_unique<Slot>();
+        },
+        [&](bool may, L3Slot* of) {
+          may_wait_.push_back(may);
+          auto* const fitted = static_cast<Slot*>(of);
+          if (fitted->size >= size) return OkStatus();
+          fitted->size = 0;  // what was there goes first
+          int used = 0;
+          for (const auto& other : all_) used += other->size;
+          if (used + size > kAll) {
+            return Status(StatusCode::kResourceExhausted, "full");
+          }
+          fitted->size = size;
+          return OkStatus();
+        },
+        &slot));
     *taken = std::static_pointer_cast<Slot>(slot);
     (*taken)->is_ours = false;
+    if (std::find(all_.begin(), all_.end(), *taken) == all_.end()) {
+      all_.push_back(*taken);
+    }
     slots_.Return(slot.get());
     return OkStatus();
-  };
-  for (int i = 0; i < 3; ++i) {
-    std::shared_ptr<Slot> slot;
-    ASSERT_TRUE(take(2, &slot).ok());
-    all.push_back(slot);
   }
-  std::shared_ptr<Slot> taken;
-  EXPECT_EQ(take(2, &taken).code(), StatusCode::kResourceExhausted);
-  for (const auto& slot : all) slot->is_ours = true;
-  ASSERT_TRUE(take(2, &taken).ok());  // they are free from now on
-  may_wait.clear();
-  // One is held; the two others have what it needs.
-  std::shared_ptr<Slot> large;
-  ASSERT_TRUE(take(4, &large).ok());
-  EXPECT_EQ(may_wait, (std::vector<bool>{false, true}));
-  EXPECT_EQ(taken->size, 2);
+
+  // Three slots fill the device. One of them is taken again, and then another
+  // one, for which the third gives its memory.
+  void TakeALargeOne(std::shared_ptr<Slot>* taken,
+                     std::shared_ptr<Slot>* large) {
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(Take(2, large).ok());
+    EXPECT_EQ(Take(2, taken).code(), StatusCode::kResourceExhausted);
+    for (const auto& slot : all_) slot->is_ours = true;
+    ASSERT_TRUE(Take(2, taken).ok());  // they are free from now on
+    may_wait_.clear();
+    ASSERT_TRUE(Take(4, large).ok());
+    EXPECT_EQ(may_wait_, (std::vector<bool>{false, true}));
+    EXPECT_EQ((*taken)->size, 2);
+  }
+
+  std::vector<std::shared_ptr<Slot>> all_;
+  int made_count_ = 0;
+};
+
+TEST_F(L3SlotsMemoryTest, ALargerBatchGetsWhatFreeSlotsHave) {
+  std::shared_ptr<Slot> taken, large, small;
+  TakeALargeOne(&taken, &large);
   // What was emptied is used again, and nothing is left to be emptied.
   large->is_ours = true;
-  std::shared_ptr<Slot> small;
-  ASSERT_TRUE(take(0, &small).ok());
+  made_count_ = 0;
+  ASSERT_TRUE(Take(0, &small).ok());
+  EXPECT_EQ(made_count_, 0);
   EXPECT_NE(small, large);
-  may_wait.clear();
-  EXPECT_EQ(take(5, &large).code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(may_wait, (std::vector<bool>{true}));
+  may_wait_.clear();
+  EXPECT_EQ(Take(5, &large).code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(may_wait_, (std::vector<bool>{true}));
+}
+
+TEST_F(L3SlotsMemoryTest, WhatHasMemoryComesBeforeWhatWasEmptied) {
+  std::shared_ptr<Slot> taken, large, next;
+  TakeALargeOne(&taken, &large);
+  taken->is_ours = large->is_ours = true;
+  ASSERT_TRUE(Take(2, &next).ok());
+  EXPECT_EQ(next, taken);
+  // The one that was emptied has been free for longer than the large one.
+  taken->is_ours = true;
+  const auto sizes = [this] {
+    std::vector<int> found;
+    for (const auto& slot : all_) found.push_back(slot->size);
+    return found;
+  };
+  const std::vector<int> before = sizes();
+  may_wait_.clear();
+  ASSERT_TRUE(Take(2, &next).ok());
+  EXPECT_EQ(next, large);
+  EXPECT_EQ(may_wait_.size(), 1U);
+  EXPECT_EQ(sizes(), before);
+}
+
+TEST_F(L3SlotsMemoryTest, WhatWasJustFreedComesBeforeWhatFindsNoMemory) {
+  std::shared_ptr<Slot> taken, large, next;
+  TakeALargeOne(&taken, &large);
+  taken->is_ours = true;
+  may_wait_.clear();
+  ASSERT_TRUE(Take(2, &next).ok());
+  EXPECT_EQ(next, taken);
+  // For what was emptied nothing is waited for, since there is this one.
+  EXPECT_EQ(may_wait_, (std::vector<bool>{false, true}));
+  EXPECT_EQ(taken->size, 2);
 }
 
 TEST_F(L3SlotsTest, WhatOthersLeftIsAnErrorOfTheNextBatch) {
