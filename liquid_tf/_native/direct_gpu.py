@@ -135,8 +135,8 @@ class Images:
       stream: of who takes them: 1, the legacy default one, or the address of one.
 
     Raises:
-      BufferError: the stream is of another context, or the driver reports an error;
-        the message is a sentence.
+      BufferError: the stream is of another context, a graph is captured of it, or the
+        driver reports an error; the message is a sentence.
     """
     found = ctypes.c_void_p()
     end, sentence = direct.call(

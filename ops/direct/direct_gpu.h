@@ -45,7 +45,8 @@ enum LiquidTensorCode : uint8_t {
 
 // The images of a batch. Their memory is used again when these and all tensors
 // of them are freed, and what was given by then to the tensors' streams is
-// over.
+// over; but not while the loader is there if a graph was captured of such a
+// stream as its tensor was freed.
 struct LiquidImages;
 
 // Whether GPU `number` is there: a LiquidStatus.
@@ -57,7 +58,7 @@ bool liquid_direct_gpu_compiles();
 // Makes a tensor of images for who works on `stream`, a CUstream of that GPU's
 // primary context, or 1, the legacy default one. What is given to it from
 // now on finds the images complete, and the stream must be there when the
-// tensor is freed.
+// tensor is freed. It is an error while a graph is captured of the stream.
 int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
                                     LiquidManagedTensor** tensor,
                                     LiquidProblem problem);

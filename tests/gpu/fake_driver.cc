@@ -3,6 +3,7 @@
 // before. Streams are threads: what is given to one of them happens later, in
 // order, and in no order with others but that of events. Kernels are the real
 // ones' own code (tests/ops/gpu/host_kernels.cc).
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -32,7 +33,10 @@ namespace {
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2,
               kNoDevice = 100, kInvalidImage = 200, kInvalidHandle = 400,
               kNotFound = 500, kNotReady = 600, kLaunchFailed = 719,
-              kNotPermitted = 800, kCaptureUnsupported = 900;
+              kNotPermitted = 800, kCaptureUnsupported = 900,
+              kCaptureInvalidated = 901, kCaptureUnjoined = 904,
+              kCaptureIsolation = 905, kCaptureImplicit = 906,
+              kCapturedEvent = 907;
 
 void CountMore(const char* name, int64_t more);
 
@@ -43,14 +47,23 @@ int64_t ThreadMicroseconds() {
   return now.tv_sec * int64_t{1000000} + now.tv_nsec / 1000;
 }
 
+// A graph that is captured of what streams are given, as long as it is.
+struct Capture {
+  std::atomic<bool> is_valid{true};
+  std::atomic<bool> has_others{false};  // streams than that where it began
+};
+
 class Stream {
  public:
   explicit Stream(int device) : device(device), thread_([this] { Run(); }) {}
   ~Stream() {
+    capture = {};
     Add(nullptr);
     thread_.join();
   }
+  // What is captured happens when the graph is launched, which none is.
   void Add(std::function<void()> work) {
+    if (Captured() != nullptr) return;
     std::lock_guard<std::mutex> lock(mutex_);
     work_.push_back(std::move(work));
     changed_.notify_all();
@@ -59,8 +72,11 @@ class Stream {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return work_.empty(); });
   }
+  // What the stream is captured for, or null.
+  std::shared_ptr<Capture> Captured() const { return capture.lock(); }
 
   const int device;
+  std::weak_ptr<Capture> capture;  // set while nobody else uses the stream
 
  private:
   void Run() {
@@ -98,6 +114,8 @@ struct Mark {
 struct Event {
   std::mutex mutex;
   std::shared_ptr<Mark> last;  // null: none was recorded
+  bool is_captured = false;
+  std::weak_ptr<Capture> capture;  // of where it was recorded
   bool is_timed = true;
   int device = 0;
 };
@@ -260,6 +278,40 @@ int WhileCapturing() {
   return Current();
 }
 
+// Captures by the streams where they began.
+struct Captured {
+  std::shared_ptr<Capture> capture;
+  bool has_default_wait;  // whether the default stream waits for that one
+};
+auto& captures = *new std::map<Stream*, Captured>;
+
+bool IsDefault(void* stream) { return reinterpret_cast<uintptr_t>(stream) < 3; }
+
+// Whether the stream is the default one, and would have to wait for one that is
+// captured; with `invalidate`, that capture is none then.
+bool WaitsForCapture(void* stream, bool invalidate) {
+  if (!IsDefault(stream) || pushed.empty()) return false;
+  std::lock_guard<std::mutex> lock(mutex);
+  bool found = false;
+  for (auto& [of, captured] : captures) {
+    if (!captured.has_default_wait || of->device != pushed.back()->device) {
+      continue;
+    }
+    found = true;
+    if (invalidate) captured.capture->is_valid = false;
+  }
+  return found;
+}
+
+// What cannot be done to a stream that is captured.
+int Uncaptured(void* stream) {
+  if (WaitsForCapture(stream, true)) return kCaptureImplicit;
+  const auto capture = Of(stream)->Captured();
+  if (capture == nullptr) return kSuccess;
+  capture->is_valid = false;
+  return kCaptureUnsupported;
+}
+
 // Whether the stream is of the current context.
 bool IsCurrent(void* stream) {
   return !pushed.empty() && Of(stream)->device == pushed.back()->device;
@@ -277,6 +329,26 @@ FAKE_API void fake_cuda_copy(void* stream, void* to, const void* from,
   Of(stream)->Add([=] { std::memcpy(to, from, size); });
 }
 FAKE_API void fake_cuda_synchronize(void* stream) { Of(stream)->Synchronize(); }
+// Captures a graph of what a stream is given, of a kind for which the default
+// one waits, or not.
+FAKE_API void fake_cuda_begin_capture(void* stream, int has_default_wait) {
+  auto* const of = static_cast<Stream*>(stream);
+  const auto capture = std::make_shared<Capture>();
+  of->capture = capture;
+  std::lock_guard<std::mutex> lock(mutex);
+  captures[of] = {capture, has_default_wait != 0};
+  ++settings["capturing"];
+}
+FAKE_API int fake_cuda_end_capture(void* stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const auto found = captures.find(static_cast<Stream*>(stream));
+  const auto capture = found->second.capture;
+  captures.erase(found);
+  --settings["capturing"];
+  return !capture->is_valid    ? kCaptureInvalidated
+         : capture->has_others ? kCaptureUnjoined
+                               : kSuccess;
+}
 
 // For tests: settings ("devices", "tensorflow_devices", "capability", "full",
 // what a kernel takes at least: "kernel_milliseconds", how long who may waits
@@ -470,7 +542,14 @@ FAKE_API int cuStreamDestroy_v2(void* stream) {
   delete static_cast<Stream*>(stream);
   return Current();
 }
+FAKE_API int cuStreamIsCapturing(void* stream, int* status) {
+  if (WaitsForCapture(stream, false)) return kCaptureImplicit;
+  const auto capture = Of(stream)->Captured();
+  *status = capture == nullptr ? 0 : capture->is_valid ? 1 : 2;
+  return Current();
+}
 FAKE_API int cuStreamSynchronize(void* stream) {
+  if (const int result = Uncaptured(stream); result != kSuccess) return result;
   Of(stream)->Synchronize();
   return Current();
 }
@@ -494,10 +573,14 @@ FAKE_API int cuEventRecord(void* event, void* stream) {
   auto* const e = static_cast<Event*>(event);
   // An event is recorded on its own device alone; any may wait for it.
   if (Of(stream)->device != e->device) return kInvalidHandle;
+  if (WaitsForCapture(stream, true)) return kCaptureImplicit;
+  const auto capture = Of(stream)->Captured();
   const auto mark = std::make_shared<Mark>();
   {
     std::lock_guard<std::mutex> lock(e->mutex);
-    e->last = mark;
+    e->last = capture == nullptr ? mark : nullptr;
+    e->is_captured = capture != nullptr;
+    e->capture = capture;
   }
   Of(stream)->Add([mark] {
     std::lock_guard<std::mutex> lock(mark->mutex);
@@ -509,12 +592,28 @@ FAKE_API int cuEventRecord(void* event, void* stream) {
 }
 FAKE_API int cuStreamWaitEvent(void* stream, void* event, unsigned) {
   auto* const e = static_cast<Event*>(event);
+  if (WaitsForCapture(stream, true)) return kCaptureImplicit;
+  const auto capture = Of(stream)->Captured();
   std::shared_ptr<Mark> mark;
   {
     std::lock_guard<std::mutex> lock(e->mutex);
+    if (e->is_captured) {
+      const auto of_event = e->capture.lock();
+      if (of_event == nullptr) return kCapturedEvent;
+      // The stream is captured, too, from now on.
+      if (capture != of_event) {
+        Of(stream)->capture = of_event;
+        of_event->has_others = true;
+      }
+      return Current();
+    }
     mark = e->last;
   }
   if (mark == nullptr) return Current();
+  if (capture != nullptr) {
+    capture->is_valid = false;
+    return kCaptureIsolation;
+  }
   Of(stream)->Add([mark] {
     std::unique_lock<std::mutex> lock(mark->mutex);
     mark->changed.wait(lock, [&] { return mark->is_reached; });
@@ -635,6 +734,7 @@ FAKE_API int cuMemsetD8Async(unsigned long long to, unsigned char value,
 FAKE_API int cuStreamAddCallback(void* stream,
                                  void (*callback)(void*, int, void*),
                                  void* data, unsigned) {
+  if (const int found = Uncaptured(stream); found != kSuccess) return found;
   const int result = Setting("callback");
   Of(stream)->Add([=] {
     is_in_callback = true;

@@ -49,6 +49,23 @@ class Driver:
     finally:
       self._library.fake_cuda_open_gate()
 
+  @contextlib.contextmanager
+  def captured(self, stream: int, default_waits: bool = False) -> Iterator[None]:
+    """A graph is captured of what a stream is given, and it must be valid.
+
+    Args:
+      stream: one of `stream`.
+      default_waits: whether it is of the kind for which the default stream waits.
+    """
+    self._library.fake_cuda_begin_capture(
+      ctypes.c_void_p(stream), ctypes.c_int(default_waits)
+    )
+    try:
+      yield
+    finally:
+      ended = self._library.fake_cuda_end_capture(ctypes.c_void_p(stream))
+    assert ended == 0, f"CUDA error {ended}"
+
   def stream(self, device: int = 0) -> int:
     """A stream of who takes arrays; it stays for the rest of the process."""
     self._library.fake_cuda_stream.restype = ctypes.c_void_p

@@ -1,6 +1,7 @@
 """Loaders with images on a GPU, with the host in the place of it and of its driver."""
 
 import contextlib
+import ctypes
 import gc
 import hashlib
 import json
@@ -81,6 +82,23 @@ def _decoded(batches: int) -> Iterator[None]:
   while _DRIVER.count("decoded") < wanted:
     assert time.monotonic() < end
     time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def _logged() -> Iterator[list[str]]:
+  """What the engine says meanwhile, once it is over."""
+  said: list[str] = []
+  before = os.dup(2)
+  with tempfile.TemporaryFile() as file:
+    os.dup2(file.fileno(), 2)
+    try:
+      yield said
+    finally:
+      os.dup2(before, 2)
+      os.close(before)
+      file.seek(0)
+      lines = file.read().decode().splitlines()
+      said += [line for line in lines if line.startswith("liquid:")]
 
 
 def _streams() -> int:
@@ -457,6 +475,80 @@ class LoaderGpuTest(parameterized.TestCase):
     with self.leaves_nothing(), _DRIVER.setting("capturing", 1):
       with liquid_tf.loader(path, 4, decode="gpu") as found:
         self.assertLen(list(found), len(found))
+
+  @parameterized.parameters(False, True)
+  def test_what_goes_while_a_graph_is_captured_is_not_used_again(self, is_default):
+    path = self._make((64, 64), 20, "l3")
+    with liquid_tf.loader(path, 4, cache=0) as on_cpu:
+      wanted = [image for image, _ in on_cpu]
+    captured = _DRIVER.stream()
+    with (
+      self.leaves_nothing(),
+      _logged() as said,
+      liquid_tf.loader(path, 4, cache=0, decode="gpu") as found,
+    ):
+      batches = iter(found)
+      kept = []
+      for image in wanted[:3]:
+        taken = _Taken(next(batches)[0], 1 if is_default else captured)
+        with _DRIVER.captured(captured, default_waits=is_default):
+          kept.append((taken.tensor.data, image))
+          taken.free()
+          # Others go on meanwhile.
+          time.sleep(0.1)
+      for image in wanted[3:]:
+        np.testing.assert_array_equal(_pixels(next(batches)[0]), image)
+      self.assertIsNone(next(batches, None))
+      for address, image in kept:
+        self.assertEqual(ctypes.string_at(address, image.nbytes), image.tobytes())
+      # And what the others had is used again.
+      self.assertLessEqual(_memory(), 2 * (6 + 3))
+    self.assertLen(said, 1)
+    self.assertRegex(said[0], "GPU 0 was let go of while a CUDA graph was captured")
+
+  def test_a_view_goes_while_a_graph_is_captured(self):
+    path = self._make((64, 64), 20, "l3")
+    transforms = Views([[], [CenterCrop(20)]])
+    options = {"cache": 0, "transforms": transforms}
+    with liquid_tf.loader(path, 4, **options) as on_cpu:
+      wanted = [image for image, _ in on_cpu]
+    with (
+      self.leaves_nothing(),
+      _logged() as said,
+      liquid_tf.loader(path, 4, decode="gpu", **options) as found,
+    ):
+      batches = iter(found)
+      views = [_Taken(view) for view in next(batches)[0]]
+      address = views[0].tensor.data
+      with _DRIVER.captured(_STREAM):
+        views[0].free()
+      np.testing.assert_array_equal(views[1].numpy(), wanted[0][1])
+      views[1].free()
+      for image in wanted[1:]:
+        for view, other in zip(next(batches)[0], image, strict=True):
+          np.testing.assert_array_equal(_pixels(view), other)
+      whole = wanted[0][0]
+      self.assertEqual(ctypes.string_at(address, whole.nbytes), whole.tobytes())
+      del view
+    self.assertLen(said, 1)
+
+  def test_images_are_not_taken_while_a_graph_is_captured(self):
+    path = self._make((64, 64), 3, "l3")
+    captured, other = _DRIVER.stream(), _DRIVER.stream()
+    refused = "a CUDA graph is being captured on .*: take the images before the capture"
+    with self.leaves_nothing(), liquid_tf.loader(path, 2, decode="gpu") as found:
+      for image, _ in found:
+        with _DRIVER.captured(captured):
+          with self.assertRaisesRegex(BufferError, refused):
+            _Taken(image, captured)
+          _Taken(image, 1).free()
+        with _DRIVER.captured(captured, default_waits=True):
+          for stream in (captured, 1):
+            with self.assertRaisesRegex(BufferError, refused):
+              _Taken(image, stream)
+          _Taken(image, other).free()
+        _pixels(image)
+      del image
 
   def test_an_error_of_the_device_ends_the_epoch(self):
     path = self._make((64, 64), 5, "l3")

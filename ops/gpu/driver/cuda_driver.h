@@ -24,7 +24,10 @@ using CuStreamCallback = void (*)(CuStream stream, CuResult result, void* data);
 
 constexpr CuResult kCuSuccess = 0;
 constexpr CuResult kCuOutOfMemory = 2;
+// The default stream would have to wait for one that is captured.
+constexpr CuResult kCuCaptureImplicit = 906;
 constexpr int kCuCaptureRelaxed = 2;           // a thread's mode of capture
+constexpr int kCuCaptureNone = 0;              // what is captured of a stream
 constexpr int kCuComputeCapabilityMajor = 75;  // attributes of a device
 constexpr int kCuComputeCapabilityMinor = 76;
 constexpr unsigned kCuStreamNonBlocking = 1;
@@ -59,6 +62,7 @@ constexpr unsigned kCuHostMemoryPortable = 1;
   X(stream_synchronize, "cuStreamSynchronize", (CuStream))                  \
   X(stream_context, "cuStreamGetCtx", (CuStream, CuContext*))               \
   X(stream_wait, "cuStreamWaitEvent", (CuStream, CuEvent, unsigned flags))  \
+  X(stream_captured, "cuStreamIsCapturing", (CuStream, int* captured))      \
   X(stream_callback, "cuStreamAddCallback",                                 \
     (CuStream, CuStreamCallback, void* data, unsigned flags))               \
   X(event_create, "cuEventCreate", (CuEvent*, unsigned flags))              \

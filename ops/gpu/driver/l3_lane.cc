@@ -216,6 +216,17 @@ L3Lane::~L3Lane() {
   host_.GiveBack();
 }
 
+Status L3Lane::IsCaptured(CuStream stream, bool* captured) const {
+  const CudaScope scope(driver_, context_);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  int status = kCuCaptureNone;
+  const CuResult result = driver_.stream_captured(stream, &status);
+  *captured = result == kCuCaptureImplicit || status != kCuCaptureNone;
+  return *captured ? OkStatus()
+                   : CudaStatus(driver_, result,
+                                "to ask whether a stream is captured");
+}
+
 Status L3Lane::WaitFor(CuStream stream) {
   const CudaScope scope(driver_, context_);
   LIQUID_RETURN_IF_ERROR(scope.status());

@@ -85,6 +85,11 @@ class L3Lane {
   L3Lane(const L3Lane&) = delete;
   L3Lane& operator=(const L3Lane&) = delete;
 
+  // Whether a graph is being captured of what `stream` is given, or the default
+  // stream would wait for one of which that is so. Neither of the next two may
+  // then be called: the event that they mark or wait for is a part of the
+  // graph, or the capture fails.
+  Status IsCaptured(CuStream stream, bool* captured) const;
   // The next batch waits for all that has been given to `stream` so far: what
   // may still use its memory. Called again, it waits for each of them.
   Status WaitFor(CuStream stream);

@@ -126,7 +126,7 @@ Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
                              uint64_t cache_bytes,
                              std::function<void(const std::string&)> warn,
                              std::unique_ptr<DeviceBatches>* made) {
-  std::unique_ptr<DeviceBatches> batches(new DeviceBatches());
+  std::unique_ptr<DeviceBatches> batches(new DeviceBatches(warn));
   batches->loader_ = loader;
   LIQUID_RETURN_IF_ERROR(
       FindFeature(message, "image[stored]", &batches->stored_));

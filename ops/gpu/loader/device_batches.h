@@ -44,10 +44,11 @@ class DeviceBatches {
   // of each view. So many bytes of the
   // GPU's memory are for what the loader's cache keeps. `warn` is told once
   // where records cannot be read to memory that the GPU reads by itself; so
-  // they are read, from now on, in this process. Errors: InvalidArgument where
-  // the message has no "image[stored]" and "id", or other views, there is no
-  // such GPU, or it has no memory for the cache or the mean image; those of
-  // LoadCudaDriver and FindL3Function.
+  // they are read, from now on, in this process. It is also told once, by any
+  // thread, of memory that is not used again (DeviceSlot::WaitFor). Errors:
+  // InvalidArgument where the message has no "image[stored]" and "id", or other
+  // views, there is no such GPU, or it has no memory for the cache or the mean
+  // image; those of LoadCudaDriver and FindL3Function.
   static Status Create(Loader* loader, const DecodeMessage& message,
                        const MeanImage& mean, int device,
                        const std::vector<PixelType>& types,
@@ -90,7 +91,8 @@ class DeviceBatches {
     bool is_last() const { return slot == nullptr; }
   };
 
-  DeviceBatches() = default;
+  explicit DeviceBatches(std::function<void(const std::string&)> warn)
+      : bell_(std::make_shared<DeviceBell>(std::move(warn))) {}
   void Produce();
   Status Begin(const std::shared_ptr<Work>& work);
   Status TakeSlot(size_t staging, Work* work);
@@ -103,7 +105,7 @@ class DeviceBatches {
   DeviceSteps steps_;
   DevicePlace place_;
   std::shared_ptr<const void> mean_;  // memory of the GPU, or null
-  const std::shared_ptr<DeviceBell> bell_ = std::make_shared<DeviceBell>();
+  const std::shared_ptr<DeviceBell> bell_;
   L3Slots slots_;
   int64_t parts_ = 1;  // of what is copied
   std::unique_ptr<Threads> threads_;

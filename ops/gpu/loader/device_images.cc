@@ -13,7 +13,8 @@ constexpr size_t kAlignment = 256;  // of arrays
 DeviceSlot::~DeviceSlot() { LetGo(); }
 
 void DeviceSlot::LetGo() {
-  // Memory that a stream still reads must not be another's.
+  // Memory that a stream still reads must not be another's. For one that was
+  // captured as the images went, the driver waits as it frees.
   if (lane_ != nullptr) (void)lane_->Synchronize();
   Free(&staging_);
   Free(&pixels_);
@@ -26,8 +27,21 @@ Status DeviceSlot::WaitForOthers() {
 
 void DeviceSlot::WaitFor(CuStream stream) {
   std::lock_guard<std::mutex> lock(mu_);
-  const Status status = lane_->WaitFor(stream);
+  bool is_captured = false;
+  Status status = lane_->IsCaptured(stream, &is_captured);
+  if (is_captured) return Keep();
+  if (status.ok()) status = lane_->WaitFor(stream);
   if (waiting_.ok()) waiting_ = status;
+}
+
+void DeviceSlot::Keep() {
+  is_captured_ = true;
+  if (bell_->warned_of_capture.exchange(true)) return;
+  bell_->warn(
+      "a batch on GPU " + std::to_string(place_.number) +
+      " was let go of while a CUDA graph was captured on its stream: since the "
+      "graph may read that memory, no other batch gets it before the loader is "
+      "closed; keep such tensors until the capture has ended");
 }
 
 void DeviceSlot::GiveBack() {
@@ -52,6 +66,14 @@ Status DeviceImages::Give(CuStream stream) const {
           std::to_string(place.number) +
           ", in its primary context; take them on a stream of that");
     }
+  }
+  bool is_captured = false;
+  LIQUID_RETURN_IF_ERROR(slot_->lane()->IsCaptured(stream, &is_captured));
+  if (is_captured) {
+    return InvalidArgument(
+        "a CUDA graph is being captured on the stream, or on one that it waits "
+        "for: take the images before the capture or after it, and copy them to "
+        "the graph's input");
   }
   return slot_->lane()->HaveWait(stream);
 }

@@ -5,8 +5,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/core/condition.h"
@@ -26,8 +29,14 @@ struct DevicePlace {
   CuContext context = nullptr;
 };
 
-// Tells that images were given back. It outlives who made it, as they may.
+// Tells that images were given back, or not. It outlives who made it, as they
+// may.
 struct DeviceBell {
+  explicit DeviceBell(std::function<void(const std::string&)> to)
+      : warn(std::move(to)) {}
+
+  const std::function<void(const std::string&)> warn;
+  std::atomic<bool> warned_of_capture{false};
   std::mutex mu;
   Condition changed;
   uint64_t given_back = 0;  // guarded by mu
@@ -43,7 +52,7 @@ class DeviceSlot : public L3Slot {
       : place_(place), bell_(std::move(bell)) {}
   ~DeviceSlot() override;
 
-  bool IsOurs() const override { return lent_ == 0; }
+  bool IsOurs() const override { return lent_ == 0 && !is_captured_; }
   // Whether all of them could be waited for.
   Status WaitForOthers() override;
   void LetGo() override;
@@ -54,7 +63,9 @@ class DeviceSlot : public L3Slot {
   // Lends all arrays; each is given back by itself.
   void Lend() { lent_ = arrays_.size(); }
   void GiveBack();
-  // The next batch waits for all that has been given to `stream` so far.
+  // The next batch waits for all that has been given to `stream` so far. While
+  // a graph is captured of that, it cannot; and the graph may read the memory
+  // whenever it is launched. So no batch gets it then, which is said once.
   void WaitFor(CuStream stream);
 
   L3Lane* lane() const { return lane_.get(); }
@@ -66,6 +77,7 @@ class DeviceSlot : public L3Slot {
     CuAddress address = 0;
     size_t size = 0;
   };
+  void Keep();
   Status FitAll(size_t staging, size_t pixels);
   Status Reserve(size_t size, Memory* memory) const;
   void Free(Memory* memory) const;
@@ -76,7 +88,8 @@ class DeviceSlot : public L3Slot {
   Memory staging_, pixels_;
   std::vector<CuAddress> arrays_;  // in the memory of pixels
   std::atomic<size_t> lent_{0};
-  std::mutex mu_;   // of what others do with the lane
+  std::atomic<bool> is_captured_{false};  // a graph may read the pixels
+  std::mutex mu_;                         // of what others do with the lane
   Status waiting_;  // guarded by mu_: the first that failed
 };
 
@@ -100,7 +113,7 @@ class DeviceImages {
 
   // What is given to `stream`, or 1, the legacy default one, from now on finds
   // them complete. InvalidArgument for a stream of another context, whose place
-  // could not be marked when they go.
+  // could not be marked when they go, and for one that is being captured.
   Status Give(CuStream stream) const;
   // Who has the memory next waits for all that `stream` was given so far.
   void Leave(CuStream stream) const { slot_->WaitFor(stream); }
