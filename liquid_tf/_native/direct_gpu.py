@@ -53,7 +53,10 @@ _new.restype = ctypes.py_object
 
 
 class _Capsules(ctypes.Structure):
-  _fields_ = [("is_valid", ctypes.c_void_p), ("pointer", ctypes.c_void_p)]
+  _fields_ = [
+    (name, ctypes.c_void_p)
+    for name in ("is_valid", "pointer", "save_thread", "restore_thread")
+  ]
 
 
 @functools.cache
@@ -84,7 +87,10 @@ def _destructor() -> int:
   """
   address = [
     ctypes.cast(function, ctypes.c_void_p)
-    for function in (_python.PyCapsule_IsValid, _python.PyCapsule_GetPointer)
+    for function in (
+      *(_python.PyCapsule_IsValid, _python.PyCapsule_GetPointer),
+      *(_python.PyEval_SaveThread, _python.PyEval_RestoreThread),
+    )
   ]
   return _functions().liquid_direct_capsule_destructor(_Capsules(*address))
 

@@ -77,13 +77,18 @@ Status Lend(const LiquidImages& held, uint64_t stream,
 // run then.
 std::atomic<int (*)(void*, const char*)> capsule_is_valid{nullptr};
 std::atomic<void* (*)(void*, const char*)> capsule_pointer{nullptr};
+std::atomic<void* (*)()> save_thread{nullptr};
+std::atomic<void (*)(void*)> restore_thread{nullptr};
 
 void DropCapsule(void* capsule) {
   constexpr char kName[] = "dltensor";
   if (!capsule_is_valid.load()(capsule, kName)) return;
   auto* const tensor =
       static_cast<LiquidManagedTensor*>(capsule_pointer.load()(capsule, kName));
+  // It may wait for the GPU, on which a function of Python may have to run.
+  void* const saved = save_thread.load()();
   tensor->deleter(tensor);
+  restore_thread.load()(saved);
 }
 
 Status CheckGpu(int32_t number) {
@@ -118,5 +123,7 @@ void liquid_direct_images_free(LiquidImages* images) {
 void (*liquid_direct_capsule_destructor(LiquidCapsules capsules))(void*) {
   liquid::capsule_is_valid = capsules.is_valid;
   liquid::capsule_pointer = capsules.pointer;
+  liquid::save_thread = capsules.save_thread;
+  liquid::restore_thread = capsules.restore_thread;
   return liquid::DropCapsule;
 }

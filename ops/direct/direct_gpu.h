@@ -33,7 +33,8 @@ struct LiquidTensor {
 struct LiquidManagedTensor {
   LiquidTensor tensor;
   void* owner;
-  // Frees it; called once, by any thread.
+  // Frees it; called once, by any thread. The last one of a loader that is gone
+  // waits for what was given to the tensors' streams.
   void (*deleter)(LiquidManagedTensor*);
 };
 constexpr int32_t kLiquidCuda = 2;
@@ -65,14 +66,17 @@ int32_t liquid_direct_images_tensor(LiquidImages* images, uint64_t stream,
 // Null is allowed.
 void liquid_direct_images_free(LiquidImages* images);
 
-// Python's functions of these names. Neither changes an exception that is
+// Python's functions of these names. None changes an exception that is
 // pending, or needs that there is none.
 struct LiquidCapsules {
   int (*is_valid)(void* capsule, const char* name);   // PyCapsule_IsValid
   void* (*pointer)(void* capsule, const char* name);  // PyCapsule_GetPointer
+  void* (*save_thread)();                             // PyEval_SaveThread
+  void (*restore_thread)(void* saved);                // PyEval_RestoreThread
 };
 // Gives the destructor of a capsule "dltensor", which frees the tensor if no
-// library has taken it. The same functions are to be given each time.
+// library has taken it. Python is others' meanwhile. The same functions are to
+// be given each time.
 void (*liquid_direct_capsule_destructor(LiquidCapsules capsules))(void*);
 
 }  // extern "C"

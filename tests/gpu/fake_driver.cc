@@ -370,7 +370,8 @@ FAKE_API int fake_cuda_count(const char* name) {
   return counts[name];
 }
 // Nothing more happens on a stream, or the default one, until it is opened
-// again.
+// again; or for so long, if a test that should do that hangs.
+constexpr std::chrono::seconds kLongest(30);
 FAKE_API void fake_cuda_close_gate_of(void* stream) {
   {
     std::lock_guard<std::mutex> lock(gate.mutex);
@@ -378,7 +379,7 @@ FAKE_API void fake_cuda_close_gate_of(void* stream) {
   }
   Of(stream)->Add([] {
     std::unique_lock<std::mutex> lock(gate.mutex);
-    gate.changed.wait(lock, [] { return !gate.is_closed; });
+    gate.changed.wait_for(lock, kLongest, [] { return !gate.is_closed; });
   });
 }
 FAKE_API void fake_cuda_close_gate() { fake_cuda_close_gate_of(nullptr); }
@@ -550,6 +551,7 @@ FAKE_API int cuStreamIsCapturing(void* stream, int* status) {
 }
 FAKE_API int cuStreamSynchronize(void* stream) {
   if (const int result = Uncaptured(stream); result != kSuccess) return result;
+  Count("synchronized");
   Of(stream)->Synchronize();
   return Current();
 }

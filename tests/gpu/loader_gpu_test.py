@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
 
@@ -469,6 +470,27 @@ class LoaderGpuTest(parameterized.TestCase):
         # Where the error is raised, the capsule is on the interpreter's stack.
         (image.__dlpack__(), 1 / 0)
       del image
+
+  def test_python_goes_on_while_a_capsule_waits(self):
+    path = self._make((64, 64), 3, "l3")
+    with self.leaves_nothing():
+      loader = liquid_tf.loader(path, 2, decode="gpu")
+      image, _ = next(iter(loader))
+      kept = [image.__dlpack__(stream=_STREAM)]
+      del image
+      loader.close()
+      # Its memory goes with the capsule, once the stream has come so far.
+      memory, waits = _memory(), _DRIVER.count("synchronized")
+      self.assertGreater(memory, 0)
+      thread = threading.Thread(target=kept.clear)
+      with _DRIVER.busy(_STREAM):
+        thread.start()
+        while _DRIVER.count("synchronized") == waits:
+          time.sleep(0.01)
+        self.assertEqual(_memory(), memory)
+      thread.join()
+      self.assertLess(_memory(), memory)
+      del loader
 
   def test_memory_is_taken_while_a_graph_is_captured(self):
     path = self._make((64, 64), 5, "l3")
