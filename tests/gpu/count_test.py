@@ -6,7 +6,6 @@ import shutil
 from typing import NamedTuple
 
 import count
-import numpy as np
 from absl.testing import absltest, parameterized
 
 _NVDISASM = os.environ.get("LIQUID_NVDISASM") or shutil.which("nvdisasm")
@@ -27,23 +26,23 @@ class Most(NamedTuple):
 # Of the portrait's middle; what was counted, and up to a tenth more. Make them less.
 _MOST = (
   (
-    count.Case("l3 v2", "u8_u8", np.uint8),
+    count.Case("l3 v2", "u8_u8"),
     Most(7_400, 5_500, 2_750, 1_800, 80, 32, 120),
   ),
   (
-    count.Case("l3 v2", "u8_f32", np.float32),
+    count.Case("l3 v2", "u8_f32"),
     Most(16_000, 21_000, 6_750, 7_750, 80, 80, 300),
   ),
   (
-    count.Case("l3 v2", "u8_bf16", np.uint16),
+    count.Case("l3 v2", "u8_bf16"),
     Most(23_700, 27_000, 11_700, 7_900, 80, 48, 250),
   ),
   (
-    count.Case("l3-compact", "u8_u8", np.uint8),
+    count.Case("l3-compact", "u8_u8"),
     Most(30_000, 24_100, 13_400, 5_400, 80, 112, 480),
   ),
   (
-    count.Case("l3 v1", "u8_u8", np.uint8),
+    count.Case("l3 v1", "u8_u8"),
     Most(103_400, 102_600, 46_300, 23_400, 64, 80, 0),
   ),
 )

@@ -10,7 +10,6 @@ import pathlib
 import re
 import struct
 
-import fake_cupy
 import interpreted
 import numpy as np
 import nvrtc
@@ -21,9 +20,7 @@ from absl.testing import parameterized
 from patches import encode, make_flat, make_image
 from PIL import Image
 
-import liquid_tf
-from liquid_tf import codecs, transforms
-from liquid_tf._gpu import batch
+from liquid_tf import codecs
 
 _KERNEL = """
 .visible .entry kernel(
@@ -67,11 +64,6 @@ _SAMPLE = np.dtype(
   + [(name, "u4") for name in ("image", "method", "rows_first", "mirrored", "flipped")]
   + [("fill", "u4"), ("luma", "u8"), ("changes", "u4"), ("factors", "f4", 3)]
   + [("hue", "u4"), ("threshold", "u4")]
-)
-_OUTPUT = np.dtype(
-  [(name, "u4") for name in ("height", "width", "channels", "planar")]
-  + [("mean", "f4", 4), ("std", "f4", 4), ("verified", "u4")]
-  + [("unused", "u4"), ("mean_image", "u8")]
 )
 _COPY, _PICK, _LERP, _FILTER = range(4)
 _OPERATION = np.dtype(
@@ -339,7 +331,7 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     sample_type = np.dtype({"u8": "u1", "u16": "u2"}[stored])
     out_type = {"u8": "u1", "u16": "u2", "f32": "u4", "f16": "u2", "bf16": "u2"}[out]
     height, width, size = 18, 36, 40
-    output = np.zeros(1, _OUTPUT)
+    output = np.zeros(1, interpreted.OUTPUT)
     numbers = (120, 110, 0, 9), (58, 60, 1, 3)
     output[0] = (height, width, channels, planar, *numbers, 0, 0, 0)
     # Two images; of the third place, the first bytes are for sums of tiles.
@@ -370,13 +362,13 @@ class RecipeTest(tf.test.TestCase, parameterized.TestCase):
     shared += 16 * (stored == "u8")
     if changes:
       luma = [np.zeros([2, 4], np.uint32) for _ in range(2)]
-      told = "liquid_image_luma", 8, 128
-      interpreted.on_host(told[0], [*arguments[:4], luma[0], scratch], 128, shared)
-      interpreted.Kernels()(*told, [*arguments[:4], luma[1], scratch], shared)
+      for run, where in zip((interpreted.on_host, interpreted.Kernels()), luma):
+        told = [*arguments[:4], where, scratch]
+        run("liquid_image_luma", 8, 128, told, shared)
       self.assertAllEqual(luma[1], luma[0])
       scratch[2].reshape(-1)[:128].reshape(2, 64)[:, :16] = luma[0].view(np.uint8)
     wanted = [*arguments[:4], arguments[4].copy(), scratch.copy()]
-    interpreted.on_host(name, wanted, 128, shared)
+    interpreted.on_host(name, 8, 128, wanted, shared)
     self.assertGreater(len(np.unique(wanted[4])), 20)
     interpreted.Kernels(misplaced=1)(name, 8, 128, arguments, shared)
     self.assertAllEqual(arguments[4], wanted[4])
@@ -405,7 +397,7 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
   def test_bits_are_those_of_the_host(self, kind, stored, channels):
     random = np.random.default_rng(kind)
     height, width = 18, 36
-    output = np.zeros(1, _OUTPUT)
+    output = np.zeros(1, interpreted.OUTPUT)
     output[0] = (height, width, channels, 0, [0] * 4, [1] * 4, 0, 0, 0)
     canvases = random.integers(20, 200, (4, height, width, channels))
     canvases = canvases.astype({"u8": "u1", "u16": "u2"}[stored])
@@ -429,12 +421,12 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
     made = [canvases.copy() for _ in range(2)]
     kernels = interpreted.Kernels()
     if kind in (_COLOURS, _AUTO_CONTRAST, _EQUALIZE):
-      for run, where in zip((_on_host, kernels), found):
+      for run, where in zip((interpreted.on_host, kernels), found):
         arguments = [output, operations, np.uint32(3), tables, where, canvases]
         run("liquid_image_find", 3, 512, arguments, 4096)
       self.assertGreater(np.count_nonzero(found[0]), 0)
       self.assertAllEqual(*found)
-    for run, where in zip((_on_host, kernels), made):
+    for run, where in zip((interpreted.on_host, kernels), made):
       # The third image stays as it is.
       arguments = [output, operations, np.uint32(3 * 4), tables, where, found[0]]
       run(f"liquid_image_operate_{stored}", 12, 128, arguments, 0)
@@ -447,14 +439,16 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
   )
   def test_erased_bits_are_those_of_the_host(self, out, channels, planar, noise):
     height, width = 18, 36
-    output = np.zeros(1, _OUTPUT)
+    output = np.zeros(1, interpreted.OUTPUT)
     output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0, 0, 0)
     erasures = np.zeros(2, _ERASURE)
     erasures[0] = (1, 3, 5, 14, 30, noise, (5, 7), (1.5, -0.3, 9, 1e-7))
     erasures[1] = (2, 0, 31, 18, 5, noise, (6, 1), (0, 1, 2, 3))
     pixels = np.zeros(3 * height * width * channels, "u4" if out == "f32" else "u2")
     made = [pixels.copy() for _ in range(2)]
-    for run, where in zip((_on_host, interpreted.Kernels(misplaced=1)), made):
+    for run, where in zip(
+      (interpreted.on_host, interpreted.Kernels(misplaced=1)), made
+    ):
       arguments = [output, erasures, np.uint32(8), pixels, where, pixels]
       run(f"liquid_image_erase_{out}", 8, 128, arguments, 0)
     self.assertAllEqual(*made)
@@ -463,7 +457,7 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
   @parameterized.parameters(("f32", 3, False), ("f16", 1, True), ("bf16", 4, True))
   def test_mixed_bits_are_those_of_the_host(self, out, channels, planar):
     height, width = 18, 36
-    output = np.zeros(1, _OUTPUT)
+    output = np.zeros(1, interpreted.OUTPUT)
     output[0] = (height, width, channels, planar, [0] * 4, [1] * 4, 0, 0, 0)
     blends = np.zeros(3, _BLEND)
     blends[0] = (2, 2, 0.3, 0.7, 0, 0, 0, 0)
@@ -472,7 +466,9 @@ class OperationTest(tf.test.TestCase, parameterized.TestCase):
     count = 3 * height * width * channels
     floats = np.random.default_rng(4).normal(size=count).astype("f4")
     made = [np.zeros(count, "u4" if out == "f32" else "u2") for _ in range(2)]
-    for run, where in zip((_on_host, interpreted.Kernels(misplaced=1)), made):
+    for run, where in zip(
+      (interpreted.on_host, interpreted.Kernels(misplaced=1)), made
+    ):
       arguments = [output, blends, np.uint32(12), floats, where, floats]
       run(f"liquid_image_mix_{out}", 12, 128, arguments, 0)
     self.assertAllEqual(*made)
@@ -527,25 +523,21 @@ class JpegTest(tf.test.TestCase, parameterized.TestCase):
     *_, height, width = window
     channels = np.asarray(Image.open(io.BytesIO(file))).reshape(40, 56, -1).shape[2]
     found = []
-    for run in (interpreted.Kernels(), _on_host):
-      scratch = np.full(plan.blocks + height * width * channels, 0xA5, np.uint8)
+    for run in (interpreted.Kernels(), interpreted.on_host):
+      scratch = np.full(
+        plan.jpeg_scratch_bytes + height * width * channels, 0xA5, np.uint8
+      )
       results = np.full(len(plan.tasks), 0xFFFFFFFF, np.uint32)
-      for kind, first, count, threads, shared in plan.launches.tolist():
-        name = "liquid_jpeg_" + {4: "codes", 5: "blocks", 6: "pixels"}[kind]
+      for name, first, count, blocks, threads, shared in plan.launches:
         part = results[first : first + count]
         tasks = plan.tasks[first : first + count]
-        arguments = [plan.images, tasks, np.uint32(count), data, scratch, part]
-        run(name, count, threads, arguments, shared)
-      found.append((scratch[plan.blocks :], results))
+        arguments = [plan.jpeg, tasks, np.uint32(count), data, scratch, part]
+        run(name, blocks, threads, arguments, shared)
+      found.append((scratch[plan.jpeg_scratch_bytes :], results))
     self.assertAllEqual(found[0][1], found[1][1])
     if not found[0][1].any():
       self.assertAllEqual(found[0][0], found[1][0])
     return found[0]
-
-
-def _on_host(name, grid, threads, arguments, shared):
-  del grid
-  interpreted.on_host(name, arguments, threads, shared)
 
 
 class MachineTest(tf.test.TestCase, parameterized.TestCase):
@@ -921,28 +913,22 @@ def _crc32c(data: bytes) -> int:
   return value ^ 0xFFFFFFFF
 
 
+def _decode(files, windows=None, out=None, blocks=None, **how) -> np.ndarray:
+  """Decodes as `interpreted.decode` does; to what is stored, or to `out`."""
+  plan = interpreted.plan(files, windows)
+  stored = f"u{plan.bits}"
+  # What is written may begin anywhere: a tensor may be a part of another one.
+  kernels = interpreted.Kernels(misplaced=1, blocks=blocks)
+  return interpreted.decode(plan, kernels, f"{stored}_{out or stored}", **how)
+
+
 class KernelTest(tf.test.TestCase, parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    batch._module.cache_clear()
-    self.addCleanup(batch._module.cache_clear)
-    # What is written may begin anywhere: a tensor may be a part of another one.
-    self._install(misplaced=1)
-
-  def _install(self, **options) -> interpreted.Kernels:
-    kernels = interpreted.Kernels(**options)
-    self.enter_context(fake_cupy.install(run=kernels))
-    return kernels
-
   @parameterized.parameters(None, 1)
   def test_mixed_batch(self, blocks):
-    self._install(misplaced=1, blocks=blocks)
     kinds = ["v2", "raw", "compact", "v1", "v2"]
     images = [make_image(i, 20, 70) for i in range(len(kinds))]
-    decoded = liquid_tf.gpu.decode(
-      [encode(image, kind) for image, kind in zip(images, kinds)]
-    )
-    self.assertAllEqual(decoded.get(), np.stack(images))
+    files = [encode(image, kind) for image, kind in zip(images, kinds)]
+    self.assertAllEqual(_decode(files, blocks=blocks), np.stack(images))
 
   @parameterized.parameters("v2", "compact")
   def test_a_wrong_table_is_found_and_nothing_else_is_read(self, kind):
@@ -953,43 +939,34 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
       # The patch before may have room for more, and then a wrong checksum.
       message = "image 1: l3: (the table at offset 2[04]|patch 0 .*CRC-32C)"
       with self.assertRaisesRegex(tf.errors.DataLossError, message):
-        liquid_tf.gpu.decode(files)
+        _decode(files)
 
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
   def test_every_kind_of_image(self, channels, dtype):
     image = make_image(channels, 30, 67, channels, dtype)
-    decoded = liquid_tf.gpu.decode([encode(image, kind) for kind in ("v2", "compact")])
-    self.assertAllEqual(decoded.get(), [image, image])
+    decoded = _decode([encode(image, kind) for kind in ("v2", "compact")])
+    self.assertEqual(decoded.dtype, dtype)
+    self.assertAllEqual(decoded, [image, image])
     flat = make_flat(channels, 30, 67, channels, dtype)
-    decoded = liquid_tf.gpu.decode([encode(flat, "compact")])
-    self.assertAllEqual(decoded.get()[0], flat)
+    self.assertAllEqual(_decode([encode(flat, "compact")])[0], flat)
 
-  @parameterized.product(layout=("NHWC", "NCHW"), dtype=("float32", "bfloat16"))
-  def test_windows_normalised(self, layout, dtype):
+  @parameterized.product(planar=(False, True), out=("f32", "bf16"))
+  def test_windows_normalised(self, planar, out):
     images = [make_image(i, 90, 80) for i in range(2)]
     windows = [(3, 5, 40, 50), (50, 21, 40, 50)]
-    decoded = liquid_tf.gpu.decode(
-      [encode(image, kind) for image, kind in zip(images, ("compact", "raw"))],
-      windows=windows,
-      transforms=[
-        transforms.Normalize((123.675, 116.28, 103.53), (58.395, 57.12, 57.375)),
-        transforms.Cast(dtype),
-        *([transforms.ChannelsFirst()] if layout == "NCHW" else []),
-      ],
-    )
+    mean, std = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)
+    files = [encode(image, kind) for image, kind in zip(images, ("compact", "raw"))]
+    decoded = _decode(files, windows, out, planar=planar, mean=mean, std=std)
     with tf.device("CPU"):
       crops = tf.stack(
         [a[y : y + h, x : x + w] for a, (y, x, h, w) in zip(images, windows)]
       )
-      expected = (tf.cast(crops, tf.float32) - (123.675, 116.28, 103.53)) / (
-        58.395,
-        57.12,
-        57.375,
-      )
-      if layout == "NCHW":
+      expected = (tf.cast(crops, tf.float32) - mean) / std
+      if planar:
         expected = tf.transpose(expected, [0, 3, 1, 2])
-      expected = tf.cast(expected, dtype)
-    self.assertAllEqual(decoded.get().view(np.uint8), expected.numpy().view(np.uint8))
+      if out == "bf16":
+        expected = tf.cast(expected, tf.bfloat16)
+    self.assertAllEqual(decoded.view(np.uint8), expected.numpy().view(np.uint8))
 
   def test_every_predictor_and_colour(self):
     random = np.random.default_rng(4)
@@ -1012,7 +989,7 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     self.assertEqual(set((words & 3).ravel()), {0, 1, 2, 3})
     self.assertEqual(set(words[:, 0] >> 2 & 3), {0, 1})
     self.assertEqual(set(words[:, 2] >> 2 & 3), {0, 1, 2})
-    self.assertAllEqual(liquid_tf.gpu.decode([file]).get()[0], image)
+    self.assertAllEqual(_decode([file])[0], image)
 
   @parameterized.named_parameters(
     ("checksum", lambda patch: patch[:-1] + bytes([patch[-1] ^ 1]), "CRC-32C", False),
@@ -1030,8 +1007,6 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
 
   def _check_damage(self, whole, damage, reason, mended):
     """Decodes a file of one patch beside what `damage` makes of that."""
-    # One block does what is whole, too, in the same memory.
-    self._install(misplaced=1, blocks=1)
     (begin,) = struct.unpack_from("<I", whole, 20)
     patch = damage(whole[28 + begin :])
     if mended:
@@ -1039,7 +1014,8 @@ class KernelTest(tf.test.TestCase, parameterized.TestCase):
     table = struct.pack("<2I", begin, begin + len(patch))
     damaged = whole[:20] + table + patch
     with self.assertRaisesRegex(tf.errors.DataLossError, f"image 1: .*{reason}"):
-      liquid_tf.gpu.decode([whole, damaged, whole])
+      # One block does what is whole, too, in the same memory.
+      _decode([whole, damaged, whole], blocks=1)
     with self.assertRaises(tf.errors.DataLossError):
       codecs.decode(damaged)
 
