@@ -167,12 +167,6 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
         self.assertAllEqual(labels, batch["label"])
         self.assertAllEqual(decoded.get().view(np.uint8), images.numpy().view(np.uint8))
 
-  def test_a_kernel_that_never_ran_is_an_error(self):
-    plan = _gpu_batch.plan([encode(make_image(1, 70, 130), "v2")], None, 1 << 20)
-    layout = _gpu_batch.output(plan, False, [0], [1])
-    with self.assertRaisesRegex(tf.errors.DataLossError, "image 0: l3: patch 0"):
-      _gpu_batch.DeviceBatch(plan, layout).check()
-
   def test_first_batches_of_two_threads_load_the_kernels_once(self):
     import cupy
 
@@ -190,18 +184,6 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       first, second = pool.map(lambda _: _gpu_batch.module(), range(2))
     self.assertIs(first, second)
     self.assertLen(made, 1)
-
-  @parameterized.parameters("u8_u8_sequential", "u8_u8_unpack", "u8_u8_predict")
-  def test_steps_of_the_ablation(self, kernel):
-    image = make_image(4, 90, 91)
-    plan = _gpu_batch.plan([encode(image, "v1")], None, 1 << 20)
-    import cupy
-
-    pixels = cupy.empty(plan.shape, np.uint8)
-    batch = _gpu_batch.DeviceBatch(plan, _gpu_batch.output(plan, False, [0], [1]))
-    batch.run(kernel, pixels, blocks=1)
-    batch.check()
-    self.assertAllEqual(pixels.get(), image[None])
 
   def test_what_does_not_fit_is_refused(self):
     file = encode(make_image(1, 20, 30), "v2")
