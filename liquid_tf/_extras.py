@@ -12,8 +12,6 @@ _SENTENCES = {
   'or "tensorflow[and-cuda]>=2.16,<2.22" for a GPU',
   "ml_dtypes": 'arrays of bfloat16 need ml_dtypes: pip install "ml_dtypes>=0.3"',
   "matplotlib": 'plots and reports need matplotlib: pip install "matplotlib>=3.6"',
-  "cupy": "decoding on a GPU needs CuPy: pip install cupy-cuda12x "
-  "nvidia-cuda-nvrtc-cu12",
   "botocore": 's3:// needs botocore: pip install "botocore>=1.36"',
   "pyarrow": 'Parquet and Arrow need pyarrow: pip install "pyarrow>=16"',
   "tifffile": "TIFF of 16 bits and several channels needs tifffile: pip install "

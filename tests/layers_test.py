@@ -39,12 +39,12 @@ _OPS_ORDER = (
   ("gpu/loader",),
   ("direct",),
   ("dataset/source",),
-  ("dataset/decode", "dataset/interleave", "gpu/cupy", "gpu/tf"),
+  ("dataset/decode", "dataset/interleave", "gpu/tf"),
   ("gpu",),
 )
 _OPS_RANK = {name: rank for rank, names in enumerate(_OPS_ORDER) for name in names}
 # These see TensorFlow; others do in files that register ops and kernels.
-_WITH_TENSORFLOW = ("kernel", "dataset", "gpu/cupy", "gpu/tf")
+_WITH_TENSORFLOW = ("kernel", "dataset", "gpu/tf")
 _REGISTER = ("_ops", "_kernels")
 
 # The rooms and the modules beside them. Each imports from earlier lines only, and not

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from liquid_tf import transforms as steps
-from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._gpu.finishing import finishing
 from liquid_tf._graph import gpu
 from liquid_tf._native.limits import Limits
 from liquid_tf._tensorflow import tf
@@ -38,8 +38,8 @@ class Decode(tf.keras.layers.Layer):
   Raises:
     ValueError: an argument is wrong.
     RuntimeError: when it is called, where TensorFlow has no GPU.
-    tf.errors.OpError: when it is called, as `liquid_tf.gpu.decode`; with "id" the
-      message about a damaged image names the sample.
+    tf.errors.OpError: when it is called, for what `liquid_tf.gpu.decode` refuses; with
+      "id" the message about a damaged image names the sample.
   """
 
   def __init__(
@@ -57,7 +57,7 @@ class Decode(tf.keras.layers.Layer):
     if bits not in (8, 16):
       raise WrongArgument("bits", bits, "must be 8 or 16")
     self._bits = bits
-    self._recipe = _gpu_batch.finishing(map(_step, transforms), "gpu.Decode")
+    self._recipe = finishing(map(_step, transforms), "gpu.Decode")
     self._image_dtype = tf.as_dtype(self._recipe.dtype or f"uint{bits}")
     if len(shape) != 3:
       raise WrongArgument("shape", shape, "must be (height, width, channels)")

@@ -6,7 +6,10 @@ import importlib.util
 import os
 import pathlib
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from liquid_tf._native import direct
 
@@ -45,6 +48,37 @@ ManagedTensor._fields_ = [
   ("deleter", _Deleter),
 ]
 
+
+class _Files(ctypes.Structure):
+  _fields_ = [
+    ("number", ctypes.c_int32),
+    ("files", ctypes.c_void_p),
+    ("windows", ctypes.c_void_p),
+    ("files_size", ctypes.c_uint64),
+    ("type", _Type),
+    ("planar", ctypes.c_bool),
+    ("mean", ctypes.c_void_p),
+    ("mean_size", ctypes.c_uint64),
+    ("std", ctypes.c_void_p),
+    ("std_size", ctypes.c_uint64),
+    ("max_pixels", ctypes.c_uint64),
+  ]
+
+
+# By their code, as DLPack has it, and their bits.
+_TYPES = {
+  "uint8": (1, 8),
+  "uint16": (1, 16),
+  "float16": (2, 16),
+  "bfloat16": (4, 16),
+  "float32": (2, 32),
+}
+_NAMES = {type_: name for name, type_ in _TYPES.items()}
+
+# What the ends of decoding raise, by their LiquidStatus.
+_OK, _UNAVAILABLE = 0, 6
+_WRONG = (1, 3, 4, 5)  # arguments, or files
+
 # Of its own, as others may tell ctypes.pythonapi other types.
 _python = ctypes.PyDLL(None)
 _new = _python.PyCapsule_New
@@ -67,6 +101,10 @@ def _functions() -> ctypes.CDLL:
   functions.liquid_direct_gpu_check.restype = ctypes.c_int32
   functions.liquid_direct_gpu_compiles.argtypes = []
   functions.liquid_direct_gpu_compiles.restype = ctypes.c_bool
+  functions.liquid_direct_gpu_decode.argtypes = [pointer, pointer, direct.Problem]
+  functions.liquid_direct_gpu_decode.restype = ctypes.c_int32
+  functions.liquid_direct_images_describe.argtypes = [pointer, pointer, pointer]
+  functions.liquid_direct_images_describe.restype = None
   functions.liquid_direct_images_tensor.argtypes = [
     *(pointer, ctypes.c_uint64, pointer),
     direct.Problem,
@@ -154,3 +192,82 @@ class Images:
     if end:
       raise BufferError(sentence)
     return _new(found.value, _NAME, _destructor())
+
+
+class OnGpu(NamedTuple):
+  """Images of a batch in a GPU's memory, of a view, or of all views.
+
+  Attributes:
+    images: that own it.
+    shape: [n, height, width, channels], or with the channels before the rows; n of each
+      view, or of all together.
+    dtype: "uint8", "uint16", "float16", "bfloat16" or "float32".
+  """
+
+  images: Images
+  shape: tuple[int, ...]
+  dtype: str
+
+
+def decode(
+  files: Sequence[bytes],
+  windows: np.ndarray | None,
+  *,
+  dtype: str | None,
+  mean: Sequence[float],
+  std: Sequence[float],
+  planar: bool,
+  max_pixels: int,
+  number: int,
+) -> OnGpu:
+  """Decodes files of L3, of either profile, or raw as one batch, and waits for it.
+
+  Args:
+    files: their bytes.
+    windows: uint32 [n, 4], y, x, height and width in pixels, where a height of 0 is the
+      whole image; None for all of each.
+    dtype: of the pixels; None as the first file is stored.
+    mean: one number, or one a channel, of floating types.
+    std: likewise.
+    planar: whether channels come before rows.
+    max_pixels: of a whole image.
+    number: of the GPU.
+
+  Raises:
+    ValueError: a file is damaged, too large or of another format, they do not fit each
+      other, a window lies outside, or there is no such GPU.
+    OSError: the GPU has no memory for the batch.
+    RuntimeError: the GPU is too old, or its driver reports an error.
+  """
+  offer_nvrtc()
+  shown = (direct.Bytes * len(files))(*map(direct.bytes_of, files))
+  numbers = [np.array(values, np.float32).reshape(-1) for values in (mean, std)]
+  if windows is not None:
+    windows = np.ascontiguousarray(windows, np.uint32)
+  given = _Files(
+    number,
+    ctypes.addressof(shown),
+    None if windows is None else windows.ctypes.data,
+    len(files),
+    _Type(*(_TYPES[dtype] if dtype else (0, 0)), 1),
+    planar,
+    *(numbers[0].ctypes.data, numbers[0].size),
+    *(numbers[1].ctypes.data, numbers[1].size),
+    max_pixels,
+  )
+  made = ctypes.c_void_p()
+  end, sentence = direct.call(
+    _functions().liquid_direct_gpu_decode,
+    ctypes.addressof(given),
+    ctypes.addressof(made),
+  )
+  if end in _WRONG:
+    raise ValueError(sentence)
+  if end != _OK:
+    raise (OSError if end == _UNAVAILABLE else RuntimeError)(sentence)
+  images = Images(made.value or 0)
+  shape, type_ = (ctypes.c_int64 * 4)(), _Type()
+  _functions().liquid_direct_images_describe(
+    made, ctypes.addressof(shape), ctypes.addressof(type_)
+  )
+  return OnGpu(images, tuple(shape), _NAMES[type_.code, type_.bits])

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from liquid_tf._native import direct
-from liquid_tf._native.direct_gpu import Images
+from liquid_tf._native.direct_gpu import Images, OnGpu
 from liquid_tf.errors import RecordError
 
 # In the order of LiquidDType.
@@ -182,21 +182,6 @@ class Strings(NamedTuple):
     for i in range(len(found)):
       found[i] = bytes(data[ends[i] : ends[i + 1]])
     return found.reshape(self.shape)
-
-
-class OnGpu(NamedTuple):
-  """Images of a batch in a GPU's memory, of a view, or of all views.
-
-  Attributes:
-    images: that own it.
-    shape: [n, height, width, channels], or with the channels before the rows; n of each
-      view, or of all together.
-    dtype: of DTYPES.
-  """
-
-  images: Images
-  shape: tuple[int, ...]
-  dtype: str
 
 
 class Batch(NamedTuple):

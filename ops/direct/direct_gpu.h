@@ -1,4 +1,4 @@
-// Images of a batch in a GPU's memory, handed over by DLPack.
+// Images in a GPU's memory: made of files, and handed over by DLPack.
 //
 // As in direct_loader.h: all functions may be called by any thread, and in a
 // child that was forked they are an error, or do nothing.
@@ -44,17 +44,39 @@ enum LiquidTensorCode : uint8_t {
   kLiquidBfloat = 4,
 };
 
-// The images of a batch. Their memory is used again when these and all tensors
-// of them are freed, and what was given by then to the tensors' streams is
-// over; but not while the loader is there if a graph was captured of such a
-// stream as its tensor was freed.
+// The images of a batch, or of one of its views. Their memory is used again
+// when these and all tensors of them are freed, and what was given by then to
+// the tensors' streams is over; but not while what decodes is there if a graph
+// was captured of such a stream as its tensor was freed.
 struct LiquidImages;
 
-// Whether GPU `number` is there: a LiquidStatus.
+// Whether GPU `number` is there, and new enough: a LiquidStatus.
 int32_t liquid_direct_gpu_check(int32_t number, LiquidProblem problem);
 
 // Whether the engine's kernels are still to be compiled, by an NVRTC.
 bool liquid_direct_gpu_compiles();
+
+// Files of L3, of either profile, or raw, and what becomes of their images.
+struct LiquidGpuFiles {
+  int32_t number;            // of the GPU
+  const LiquidBytes* files;  // which stay until the function ends
+  const uint32_t* windows;   // [files, 4], y, x, height and width; or null
+  uint64_t files_size;
+  LiquidTensorType type;  // of the pixels; with 0 bits as the first is stored
+  bool planar;            // whether channels come before rows
+  const float* mean;      // one, or one a channel
+  uint64_t mean_size;
+  const float* std;  // likewise
+  uint64_t std_size;
+  uint64_t max_pixels;  // of a whole image
+};
+
+// Decodes them as one batch, and waits for it.
+int32_t liquid_direct_gpu_decode(const LiquidGpuFiles* files,
+                                 LiquidImages** images, LiquidProblem problem);
+// What a tensor of them is. The shape has four sides.
+void liquid_direct_images_describe(const LiquidImages* images, int64_t* shape,
+                                   LiquidTensorType* type);
 
 // Makes a tensor of images for who works on `stream`, a CUstream of that GPU's
 // primary context, or 1, the legacy default one. What is given to it from

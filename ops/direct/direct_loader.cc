@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -211,12 +210,8 @@ Status DecodeOn(const LiquidGpu& gpu, const DecodeMessage& message,
     }
     types.push_back(type->first);
   }
-  return DeviceBatches::Create(
-      loader->loader.get(), message, mean, gpu.number, types, gpu.cache_bytes,
-      [](const std::string& why) {
-        std::fprintf(stderr, "liquid: %s\n", why.c_str());
-      },
-      &loader->on_gpu);
+  return DeviceBatches::Create(loader->loader.get(), message, mean, gpu.number,
+                               types, gpu.cache_bytes, Warn, &loader->on_gpu);
 }
 
 Status Create(const LiquidLoaderPlan& plan, LiquidLoader** made) {
@@ -228,10 +223,8 @@ Status Create(const LiquidLoaderPlan& plan, LiquidLoader** made) {
   LIQUID_RETURN_IF_ERROR(ReadMean(plan, &config.mean));
   config.opener = OpenerOf;
   config.warn = [](const std::string& why) {
-    std::fprintf(stderr,
-                 "liquid: the tier of the cache is off, and training goes on "
-                 "without it: %s\n",
-                 why.c_str());
+    Warn("the tier of the cache is off, and training goes on without it: " +
+         why);
   };
   auto loader = std::make_unique<LiquidLoader>();
   const DecodeMessage decode = config.decode;

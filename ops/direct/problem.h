@@ -3,6 +3,7 @@
 #define LIQUID_OPS_DIRECT_PROBLEM_H_
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -17,6 +18,11 @@ inline void Say(const std::string& message, LiquidProblem problem) {
   const size_t size = std::min<size_t>(message.size(), problem.size - 1);
   std::memcpy(problem.text, message.data(), size);
   problem.text[size] = '\0';
+}
+
+// What nobody waits for is told where the process says such things.
+inline void Warn(const std::string& sentence) {
+  std::fprintf(stderr, "liquid: %s\n", sentence.c_str());
 }
 
 // Calls `work`, which gives a Status, and says what is wrong.

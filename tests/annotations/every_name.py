@@ -266,7 +266,8 @@ def encode(pixels: np.ndarray) -> None:
 def on_a_gpu(contents: list[bytes]) -> None:
   assert_type(gpu.problem(), str | None)
   if gpu.available():
-    print(gpu.decode(contents, transforms=[transforms.ChannelsFirst()]))
+    images = gpu.decode(contents, transforms=[transforms.ChannelsFirst()], device=1)
+    assert_type(images, DeviceArray)
   print(gpu.Decode(transforms=[transforms.Cast("bfloat16")], name="decode"))
 
 

@@ -2,12 +2,12 @@
 
   PYTHONPATH=.:tests/gpu:tests/liquid_tf python tests/gpu/check.py --output=gpu.json
 
-Through CuPy: every kernel's pixels are compared with the processors', whole and in
-windows, of sound and of damaged files; then a batch is timed on its whole way. Through
-a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu" are
-compared likewise; then a batch is timed by itself, and under a step. Through PyTorch:
-JPEG files are decoded beside torchvision, and DALI if it is there (peers.py). The
-kernels alone and the bus are another command's, ops/gpu/bench, whose output --bench
+Through the driver alone: every kernel's pixels are compared with the processors', whole
+and in windows, of sound and of damaged files; then a batch is timed on its whole way.
+Through a TensorFlow that has a GPU: the ops, the layer and datasets with decode="gpu"
+are compared likewise; then a batch is timed by itself, and under a step. Through
+PyTorch: JPEG files are decoded beside torchvision, and DALI if it is there (peers.py).
+The kernels alone and the bus are another command's, ops/gpu/bench, whose output --bench
 takes.
 
 What one of them cannot do here is left out, and "skipped" says why; what ended one
@@ -25,6 +25,7 @@ import unittest
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import cuda_driver
 import numpy as np
 import peers
 import tensorflow as tf
@@ -48,8 +49,8 @@ _PHOTOGRAPHS = 8
 _REPEATS = flags.DEFINE_integer("repeats", 20, "How often each is timed, at most.", 1)
 _PARTS = flags.DEFINE_multi_enum(
   "part",
-  ["cupy", "tensorflow", "torchvision"],
-  ["cupy", "tensorflow", "torchvision"],
+  ["driver", "tensorflow", "torchvision"],
+  ["driver", "tensorflow", "torchvision"],
   "What is checked. In one process, a fault of the device in one ends the other.",
 )
 _BENCH = flags.DEFINE_string(
@@ -87,21 +88,6 @@ def machine() -> dict[str, Any]:
   }
 
 
-def cupy_machine() -> dict[str, Any]:
-  """The same, as CuPy knows it."""
-  import cupy
-
-  runtime = cupy.cuda.runtime
-  device = cupy.cuda.Device()
-  return {
-    "gpu": runtime.getDeviceProperties(device.id)["name"].decode(),
-    "compute_capability": device.compute_capability,
-    "cuda_driver": runtime.driverGetVersion(),
-    "cuda_runtime": runtime.runtimeGetVersion(),
-    "cupy": cupy.__version__,
-  }
-
-
 def check(*cases: type[unittest.TestCase]) -> dict[str, Any]:
   """Runs the tests of classes that a GPU can run, on it."""
   load = unittest.defaultTestLoader.loadTestsFromTestCase
@@ -124,23 +110,20 @@ def errors_noted(found: dict[str, Any]) -> Iterator[None]:
     found["error"] = traceback.format_exc()
 
 
-def with_cupy(
+def with_driver(
   found: dict[str, Any], photographs: Sequence[np.ndarray], save: Callable[[], None]
 ) -> None:
   """Checks the kernels, and times batches where they are right; into `found`."""
-  import cupy
   import gpu_test
 
   with errors_noted(found):
-    found["machine"] = cupy_machine()
+    found["machine"] = cuda_driver.Driver().machine()
     found["checks"] = check(gpu_test.GpuTest)
     save()
     if not found["checks"]["failed"]:
       timing.measure(
         found, photographs, timing.SIZES, timing.PIXEL_BYTES, _REPEATS.value, save
       )
-  # For TensorFlow.
-  cupy.get_default_memory_pool().free_all_blocks()
 
 
 def with_tensorflow(
@@ -213,7 +196,7 @@ def save_json(found: dict[str, Any]) -> None:
 
 
 def set_up_devices() -> None:
-  """Has TensorFlow leave memory to CuPy, and gives its streams their priority.
+  """Has TensorFlow leave memory to others, and gives its streams their priority.
 
   It takes memory as it needs it; a part at once where it has a priority of its own.
   """
@@ -233,7 +216,7 @@ def main(argv: list[str]) -> None:
   set_up_devices()
   pinned = pinned_gb_per_s()
   skipped = {
-    "cupy": liquid_tf.gpu.problem(),
+    "driver": liquid_tf.gpu.problem(),
     "tensorflow": _gpu_tf.problem(),
     "torchvision": peers.problem(),
   }
@@ -257,9 +240,9 @@ def main(argv: list[str]) -> None:
   found = {"machine": machine(), "skipped": skipped}
   save = functools.partial(save_json, found)
   try:
-    if "cupy" not in skipped:
-      part = found["cupy"] = {}
-      with_cupy(part, photographs, save)
+    if "driver" not in skipped:
+      part = found["driver"] = {}
+      with_driver(part, photographs, save)
     if "tensorflow" not in skipped:
       part = found["tensorflow"] = {}
       with_tensorflow(part, photographs, pinned, save)

@@ -12,7 +12,6 @@ import types
 from unittest import mock
 
 import check
-import fake_cupy
 import fake_gpu
 import numpy as np
 import peers
@@ -25,19 +24,14 @@ from PIL import Image
 from tensorflow.python.eager import context
 
 import liquid_tf
-from liquid_tf._gpu import batch
 from liquid_tf._graph import gpu as _gpu_tf
 
 fake_gpu.install()
-# What is first imported beside the fake CuPy goes with it, and would come twice.
-_USED = liquid_tf.convert, liquid_tf.loader, liquid_tf.open
 
 
 class CheckTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    batch._module.cache_clear()
-    self.addCleanup(batch._module.cache_clear)
     self.enter_context(mock.patch.dict("os.environ"))
     self.enter_context(mock.patch.object(timing, "SIZES", {"HD": (90, 70)}))
     self.enter_context(mock.patch.object(timing, "PIXEL_BYTES", 1 << 18))
@@ -59,11 +53,11 @@ class CheckTest(parameterized.TestCase):
         {"steps": [{"findings": [{"what": "to the GPU, pinned", "gb_per_s": 50.0}]}]}
       )
     ).full_path
-    with fake_cupy.install(), flagsaver.flagsaver(bench=bench):
+    with flagsaver.flagsaver(bench=bench):
       check.main(["check"])
     found = self._found()
     self.assertEqual(found["skipped"].keys(), {"torchvision"})
-    self._check_cupy(found["cupy"])
+    self._check_driver(found["driver"])
     tensorflow = found["tensorflow"]
     self.assertGreater(tensorflow["checks"]["ran"], 20)
     self.assertEmpty(tensorflow["checks"]["failed"])
@@ -74,8 +68,8 @@ class CheckTest(parameterized.TestCase):
       self.assertEqual(timed["is_hidden"], timed["share"] <= 1.05)
       self.assertEqual(timed["beats_copy"], timed["of_pinned_copy"] >= 1.8)
 
-  def _check_cupy(self, found):
-    self.assertEqual(found["machine"]["gpu"], "host")
+  def _check_driver(self, found):
+    self.assertEqual(found["machine"], {"gpu": "Fake 0", "cuda_driver": 13000})
     self.assertGreater(found["checks"]["ran"], 20)
     self.assertEmpty(found["checks"]["failed"])
     for entry in found["whole"]:
@@ -83,15 +77,15 @@ class CheckTest(parameterized.TestCase):
     self.assertEqual([entry["format"] for entry in found["whole"]], [*timing.L3])
 
   def test_a_failure_is_told_and_nothing_is_timed(self):
-    def wrong(self, kernel, pixels, blocks=None):
+    def wrong(*_, **options):
       raise ValueError("no such kernel")
 
-    with fake_cupy.install(), mock.patch.object(batch.DeviceBatch, "run", wrong):
+    with mock.patch.object(liquid_tf.gpu, "decode", wrong):
       with self.assertRaisesRegex(SystemExit, "checks failed"):
         check.main(["check"])
     found = self._found()
-    self.assertNotEmpty(found["cupy"]["checks"]["failed"])
-    self.assertNotIn("whole", found["cupy"])
+    self.assertNotEmpty(found["driver"]["checks"]["failed"])
+    self.assertNotIn("whole", found["driver"])
 
   def test_what_takes_long_is_timed_a_few_times(self):
     self.enter_context(mock.patch.object(timing, "_LONG_SECONDS", 0.1))
@@ -101,12 +95,15 @@ class CheckTest(parameterized.TestCase):
 
   def test_one_part_alone(self):
     self._without_checks()
-    with fake_cupy.install(), flagsaver.flagsaver(part=["cupy"]):
+    with flagsaver.flagsaver(part=["driver"]):
       check.main(["check"])
     found = self._found()
-    self.assertIn("whole", found["cupy"])
+    self.assertIn("whole", found["driver"])
     self.assertNotIn("tensorflow", found)
     self.assertIn("--part", found["skipped"]["tensorflow"])
+
+  def _without_driver(self):
+    return mock.patch.object(liquid_tf.gpu, "problem", lambda: "CUDA finds 0 GPUs")
 
   def _without_checks(self):
     """What is checked has tests of its own, which take long."""
@@ -126,7 +123,7 @@ class CheckTest(parameterized.TestCase):
       return sums[0]
 
     without = mock.patch.object(tf_timing, "_sum", first)
-    with fake_cupy.install(count=0), without:
+    with self._without_driver(), without:
       with self.assertRaisesRegex(SystemExit, "^3 checks failed"):
         check.main(["check"])
     failed = self._found()["tensorflow"]["checks"]["failed"]
@@ -142,11 +139,11 @@ class CheckTest(parameterized.TestCase):
 
     full_gpu = mock.patch.object(timing, "measure", full)
     full_step = mock.patch.object(tf_timing, "measure", full)
-    with fake_cupy.install(), full_gpu, full_step:
-      with self.assertRaisesRegex(SystemExit, "^0 .*ended early: cupy, tensorflow"):
+    with full_gpu, full_step:
+      with self.assertRaisesRegex(SystemExit, "^0 .*ended early: driver, tensorflow"):
         check.main(["check"])
     found = self._found()
-    for part in (found["cupy"], found["tensorflow"]):
+    for part in (found["driver"], found["tensorflow"]):
       self.assertIn("MemoryError: out of the GPU's memory", part["error"])
       self.assertEqual(part["checks"]["ran"], 30)
 
@@ -160,22 +157,22 @@ class CheckTest(parameterized.TestCase):
       raise KeyboardInterrupt
 
     death = mock.patch.object(tf_timing, "measure", die)
-    with fake_cupy.install(), death, self.assertRaises(KeyboardInterrupt):
+    with death, self.assertRaises(KeyboardInterrupt):
       check.main(["check"])
     (found,) = written
-    self._check_cupy(found["cupy"])
+    self._check_driver(found["driver"])
     self.assertEqual(found["tensorflow"]["checks"]["ran"], 30)
 
   def test_what_was_found_is_written_by_whoever_is_interrupted(self):
     self._without_checks()
     interrupted = mock.patch.object(timing, "measure", side_effect=KeyboardInterrupt)
-    with fake_cupy.install(), interrupted, self.assertRaises(KeyboardInterrupt):
+    with interrupted, self.assertRaises(KeyboardInterrupt):
       check.main(["check"])
-    self.assertEqual(self._found()["cupy"]["checks"]["ran"], 30)
+    self.assertEqual(self._found()["driver"]["checks"]["ran"], 30)
 
   def test_memory_is_shared_before_tensorflow_begins(self):
     without = mock.patch.object(_gpu_tf, "problem")
-    with fake_cupy.install(count=0), without as problem:
+    with self._without_driver(), without as problem:
       problem.side_effect = lambda: f"growth was set {self.set_growth.call_count} times"
       with self.assertRaisesRegex(SystemExit, "growth was set 1 times"):
         check.main(["check"])
@@ -261,7 +258,7 @@ class CheckTest(parameterized.TestCase):
 
   def test_jpeg_beside_torchvision(self):
     self._fake_peers(brighter=3)
-    with fake_cupy.install(count=0), flagsaver.flagsaver(part=["torchvision"]):
+    with self._without_driver(), flagsaver.flagsaver(part=["torchvision"]):
       check.main(["check"])
     found = self._found()
     self.assertIn("not installed", found["skipped"]["DALI"])
@@ -280,23 +277,23 @@ class CheckTest(parameterized.TestCase):
   def test_our_own_jpeg_with_other_pixels_is_a_failure(self):
     self._fake_peers(brighter=0)
     wrong = mock.patch.object(peers, "_differences", lambda *_: {"most": 1})
-    with fake_cupy.install(count=0), flagsaver.flagsaver(part=["torchvision"]), wrong:
+    with self._without_driver(), flagsaver.flagsaver(part=["torchvision"]), wrong:
       with self.assertRaisesRegex(SystemExit, "^1 checks failed"):
         check.main(["check"])
 
-  def test_without_cupy(self):
-    with fake_cupy.install(count=0):
+  def test_without_the_driver_alone(self):
+    with self._without_driver():
       check.main(["check"])
     found = self._found()
-    self.assertIn("CUDA finds no GPU", found["skipped"]["cupy"])
+    self.assertIn("CUDA finds 0", found["skipped"]["driver"])
     self.assertIn("--bench", found["skipped"]["copies of pinned memory"])
-    self.assertNotIn("cupy", found)
+    self.assertNotIn("driver", found)
     self.assertNotIn("beats_copy", found["tensorflow"]["l3 v2"])
 
   def test_without_a_gpu(self):
     without = mock.patch.object(_gpu_tf, "problem", lambda: "TensorFlow has none")
-    with fake_cupy.install(count=0), without:
-      with self.assertRaisesRegex(SystemExit, "no GPU.*TensorFlow has none"):
+    with self._without_driver(), without:
+      with self.assertRaisesRegex(SystemExit, "CUDA finds 0 GPUs.*TensorFlow has none"):
         check.main(["check"])
 
 

@@ -1,29 +1,47 @@
-"""`liquid_tf.gpu` with the host in the place of a GPU, and without any.
+"""`liquid_tf.gpu` with the host in the place of a GPU and its driver.
 
-With LIQUID_TEST_GPU=1, the first is tested on this machine's GPU.
+With LIQUID_TEST_GPU=1, what a GPU can show is tested on this machine's.
 """
 
+import functools
 import os
+import subprocess
 import sys
+import textwrap
 import time
-import types
+import unittest
 from concurrent import futures
-from unittest import mock
 
-import fake_cupy
+import built
+import cuda_driver
+import fake_gpu
 import numpy as np
 import runs
+import taken
 import tensorflow as tf
 from absl.testing import parameterized
 from patches import encode, make_flat, make_image
 
 import liquid_tf
 from liquid_tf import codecs, transforms
-from liquid_tf._gpu import batch as _gpu_batch
+from liquid_tf._loader.device_array import DeviceArray
 from liquid_tf._native import ops
 
 _MEAN = (123.675, 116.28, 103.53)
 _STD = (58.395, 57.12, 57.375)
+# The simulated one, or None.
+_FAKE = None if os.environ.get("LIQUID_TEST_GPU") == "1" else fake_gpu.Driver()
+if _FAKE:
+  _FAKE.set("devices", 2)
+
+
+@functools.cache
+def _driver() -> cuda_driver.Driver:
+  return cuda_driver.Driver()
+
+
+def _pixels(array: DeviceArray) -> np.ndarray:
+  return taken.pixels(_driver(), array)
 
 
 def _steps(dtype: str, layout: str) -> list[transforms.Step]:
@@ -32,20 +50,13 @@ def _steps(dtype: str, layout: str) -> list[transforms.Step]:
 
 
 class GpuTest(tf.test.TestCase, parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    _gpu_batch._module.cache_clear()
-    self.addCleanup(_gpu_batch._module.cache_clear)
-    if os.environ.get("LIQUID_TEST_GPU") != "1":
-      self.enter_context(fake_cupy.install())
-
   def test_mixed_batch_comes_in_its_order(self):
     kinds = ["v2", "raw", "v1", "compact", "raw", "v2"]
     images = [make_image(i, 70, 130) for i in range(len(kinds))]
     files = [encode(image, kind) for image, kind in zip(images, kinds)]
     decoded = liquid_tf.gpu.decode(files)
-    self.assertEqual(decoded.dtype, np.uint8)
-    self.assertAllEqual(decoded.get(), np.stack(images))
+    self.assertEqual(decoded.dtype, "uint8")
+    self.assertAllEqual(_pixels(decoded), np.stack(images))
 
   @parameterized.product(channels=(1, 2, 3, 4), dtype=(np.uint8, np.uint16))
   def test_every_kind_of_image(self, channels, dtype):
@@ -53,8 +64,8 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       image = make(channels, 65, 67, channels, dtype)
       files = [encode(image, kind) for kind in ("v2", "compact", "raw")]
       decoded = liquid_tf.gpu.decode(files)
-      self.assertEqual(decoded.dtype, dtype)
-      self.assertAllEqual(decoded.get(), np.stack([image] * 3))
+      self.assertEqual(decoded.dtype, np.dtype(dtype).name)
+      self.assertAllEqual(_pixels(decoded), np.stack([image] * 3))
 
   @parameterized.product(layout=("NHWC", "NCHW"), dtype=("float32", "bfloat16"))
   def test_windows_normalised_as_the_dataset_does(self, layout, dtype):
@@ -78,22 +89,24 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       if layout == "NCHW":
         expected = tf.transpose(expected, [0, 3, 1, 2])
       expected = tf.cast(expected, dtype)
-    self.assertEqual(decoded.dtype, expected.dtype.as_numpy_dtype)
+    self.assertEqual(decoded.dtype, expected.dtype.name)
     # To the bit.
-    self.assertAllEqual(decoded.get().view(np.uint8), expected.numpy().view(np.uint8))
+    self.assertAllEqual(
+      _pixels(decoded).view(np.uint8), expected.numpy().view(np.uint8)
+    )
 
   def test_mean_alone_makes_float32(self):
     image = make_image(1, 20, 30, 1)
     steps = [transforms.Normalize(10)]
     decoded = liquid_tf.gpu.decode([encode(image, "v2")], transforms=steps)
-    self.assertAllEqual(decoded.get(), image[None].astype(np.float32) - 10)
+    self.assertAllEqual(_pixels(decoded), image[None].astype(np.float32) - 10)
 
   @parameterized.parameters("v2", "compact")
   def test_damage_names_the_image_and_the_offset(self, kind):
     files = [encode(make_image(i, 70, 130), kind) for i in range(3)]
     files[1] = files[1][:-1] + bytes([files[1][-1] ^ 1])
     with self.assertRaisesRegex(
-      tf.errors.DataLossError, r"image 1: l3: patch 5 at offset \d+.*CRC-32C"
+      ValueError, r"image 1: l3: patch 5 at offset \d+.*CRC-32C"
     ):
       liquid_tf.gpu.decode(files)
 
@@ -104,16 +117,17 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
     # Where patch 0 ends, and the next one begins.
     files[1] = files[1][:24] + b"\xff\xff\xff\x7f" + files[1][28:]
     message = "image 1: l3: the table at offset 20 puts patch 0 at 0 to 2147483647"
-    with self.assertRaisesRegex(tf.errors.DataLossError, message):
+    with self.assertRaisesRegex(ValueError, message):
       liquid_tf.gpu.decode(files)
     # A window that the patch is not in has no use for it.
     window = (0, 128, 70, 2)
     decoded = liquid_tf.gpu.decode(files[1:], windows=[window] * 2)
-    self.assertAllEqual(decoded.get()[0], make_image(1, 70, 130)[:, 128:])
+    self.assertAllEqual(_pixels(decoded)[0], make_image(1, 70, 130)[:, 128:])
 
   @parameterized.parameters("v1", "v2", "compact")
   def test_damaged_files_fare_as_on_the_cpu(self, kind):
     random = np.random.default_rng(8)
+    limits = codecs.Limits(1 << 20)
     image = make_image(8, 70, 130)
     file = encode(image, kind)
     opened = 0
@@ -122,20 +136,14 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       for at in random.integers(0, len(file), 2):
         damaged[at] ^= 1 << random.integers(0, 8)
       try:
-        expected = codecs.decode(
-          bytes(damaged), limits=liquid_tf.codecs.Limits(1 << 20)
-        )
+        expected = codecs.decode(bytes(damaged), limits=limits)
       except tf.errors.OpError:
-        with self.assertRaises(tf.errors.OpError):
-          liquid_tf.gpu.decode(
-            [bytes(damaged)], limits=liquid_tf.codecs.Limits(1 << 20)
-          )
+        with self.assertRaises(ValueError):
+          liquid_tf.gpu.decode([bytes(damaged)], limits=limits)
         continue
       opened += 1
-      decoded = liquid_tf.gpu.decode(
-        [bytes(damaged)], limits=liquid_tf.codecs.Limits(1 << 20)
-      )
-      self.assertAllEqual(decoded.get()[0], expected)
+      decoded = liquid_tf.gpu.decode([bytes(damaged)], limits=limits)
+      self.assertAllEqual(_pixels(decoded)[0], expected)
     # Version 1 has no checksums, and most of its bits are of some pixel.
     self.assertEqual(opened > 50, kind == "v1")
 
@@ -165,78 +173,228 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
           batch["bytes"], windows=batch["window"], transforms=steps
         )
         self.assertAllEqual(labels, batch["label"])
-        self.assertAllEqual(decoded.get().view(np.uint8), images.numpy().view(np.uint8))
+        self.assertAllEqual(
+          _pixels(decoded).view(np.uint8), images.numpy().view(np.uint8)
+        )
 
-  def test_first_batches_of_two_threads_load_the_kernels_once(self):
-    import cupy
+  def test_files_as_a_loader_gives_them(self):
+    path = runs.make(
+      self.create_tempdir().full_path, "l3", sides=(150, 150), per_class=6
+    )
+    options = {"seed": 3, "transforms": [transforms.RandomCrop((64, 80))]}
+    with liquid_tf.loader(path, 8, **options) as loader:
+      wanted = [image for image, _ in loader]
+    options["features"] = ["bytes", "window"]
+    with liquid_tf.loader(path, 8, **options) as loader:
+      for image, batch in zip(wanted, loader, strict=True):
+        decoded = liquid_tf.gpu.decode(batch["bytes"], windows=batch["window"])
+        self.assertAllEqual(_pixels(decoded), image)
 
-    made = []
+  def test_batches_that_somebody_has_stay(self):
+    images = [make_image(i, 64, 64) for i in range(40)]
+    files = [encode(image, "v2") for image in images]
 
-    def make(**how):
-      # As long as the other thread needs to get there.
-      time.sleep(0.2)
-      made.append(how)
-      return original(**how)
+    def decode(i):
+      return liquid_tf.gpu.decode(files[i : i + 2])
 
-    original = cupy.RawModule
-    self.enter_context(mock.patch.object(cupy, "RawModule", make))
-    with futures.ThreadPoolExecutor(2) as pool:
-      first, second = pool.map(lambda _: _gpu_batch.module(), range(2))
-    self.assertIs(first, second)
-    self.assertLen(made, 1)
+    with futures.ThreadPoolExecutor(4) as pool:
+      kept = list(pool.map(decode, range(0, 40, 2)))
+    for i, batch in enumerate(kept):
+      self.assertAllEqual(_pixels(batch), np.stack(images[2 * i : 2 * i + 2]))
 
   def test_what_does_not_fit_is_refused(self):
-    file = encode(make_image(1, 20, 30), "v2")
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 1: .*21 x 30"):
-      liquid_tf.gpu.decode([file, encode(make_image(1, 21, 30), "v2")])
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is png"):
-      liquid_tf.gpu.decode([codecs.encode(make_image(1, 20, 30), "png").numpy()])
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "this is jpeg"):
-      liquid_tf.gpu.decode([codecs.encode(make_image(1, 20, 30), "jpeg").numpy()])
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "image 0: .*window"):
-      liquid_tf.gpu.decode([file], windows=[(1, 0, 20, 30)])
-    with self.assertRaises(tf.errors.ResourceExhaustedError):
-      liquid_tf.gpu.decode([file], limits=liquid_tf.codecs.Limits(599))
-    for step, message in (
-      (transforms.Cast("float16"), "must be float32 or bfloat16 on a GPU"),
-      (transforms.Normalize((8, 9)), "mean .* must be one number"),
-      (transforms.Mirror(), "must be a step of gpu.decode: Normalize, Cast"),
+    image = make_image(1, 20, 30)
+    file = encode(image, "v2")
+    taller = encode(make_image(1, 21, 30), "v2")
+    others = [codecs.encode(image, name).numpy() for name in ("png", "jpeg")]
+    deep = encode(make_image(1, 20, 30, dtype=np.uint16), "v2")
+    for contents, options, message in (
+      ([file, taller], {}, "image 1: .*21 x 30"),
+      ([file, deep], {}, "image 1: .*16 bits"),
+      ([others[0]], {}, "this is png"),
+      ([others[1]], {}, "this is jpeg"),
+      ([], {}, r"contents \(of list\) must be the bytes of at least one file"),
+      (file, {}, r"contents \(of bytes\) must be"),
+      ([[file]], {}, r"contents \(of list\) must be"),
+      ([file, "x"], {}, r"contents \(of list\) must be"),
+      ([file], {"windows": [(1, 0, 20, 30)]}, "image 0: .*window"),
+      ([file], {"windows": [(-1, 0, 9, 9)]}, "windows .* must lie inside the images"),
+      (
+        [file],
+        {"windows": [0, 0, 9, 9]},
+        r"windows \(int64 \[4\]\) must be .*\[1, 4\]",
+      ),
+      (
+        [file],
+        {"windows": [[0, 0, 9, 9]] * 2},
+        r"\[2, 4\]\) must be integers \[1, 4\]",
+      ),
+      ([file], {"windows": [[0, 0, 9, 0.5]]}, r"float64 \[1, 4\]\) must be integers"),
+      ([file], {"limits": codecs.Limits(599)}, r"image 0: .*limits=Limits\(pixels=N\)"),
+      (
+        [file],
+        {"transforms": [transforms.Cast("float16")]},
+        "must be float32 or bfloat16 on a GPU",
+      ),
+      (
+        [file],
+        {"transforms": [transforms.Normalize((8, 9))]},
+        "mean must have one element, or one for each of the 3 channels; it has 2",
+      ),
+      (
+        [file],
+        {"transforms": [transforms.Mirror()]},
+        "must be a step of gpu.decode: Normalize, Cast",
+      ),
     ):
       with self.subTest(message), self.assertRaisesRegex(ValueError, message):
-        liquid_tf.gpu.decode([file], transforms=[step])
+        liquid_tf.gpu.decode(contents, **options)
+    self.assertAllEqual(_pixels(liquid_tf.gpu.decode([deep, deep])).dtype, np.uint16)
 
 
-class WithoutGpuTest(tf.test.TestCase, parameterized.TestCase):
-  def test_a_driver_that_is_older_than_the_kernels(self):
-    def refuse(name):
-      raise fake_cupy.CUDADriverError("CUDA_ERROR_INVALID_IMAGE: device kernel image")
+@unittest.skipIf(_FAKE is None, "the driver cannot be made to fail")
+class DriverTest(tf.test.TestCase, parameterized.TestCase):
+  def test_the_second_gpu(self):
+    images = [make_image(i, 64, 64) for i in range(4)]
+    decoded = liquid_tf.gpu.decode([encode(image, "v2") for image in images], device=1)
+    self.assertEqual(decoded.device, 1)
+    self.assertAllEqual(_pixels(decoded), np.stack(images))
 
-    module = types.SimpleNamespace(get_function=refuse)
-    file = encode(make_image(1, 20, 30), "v2")
-    with fake_cupy.install(), mock.patch.object(_gpu_batch, "module", lambda: module):
-      message = "loaded .CUDA_ERROR_INVALID_IMAGE.*a driver as new as the CUDA"
-      with self.assertRaisesRegex(RuntimeError, message):
-        liquid_tf.gpu.decode([file])
+  def test_memory_is_used_again(self):
+    files = [encode(make_image(i, 64, 64), "v2") for i in range(4)]
+    for _ in range(3):
+      liquid_tf.gpu.decode(files)
+    before = _FAKE.count("allocated")
+    for _ in range(10):
+      liquid_tf.gpu.decode(files)
+      with self.assertRaises(ValueError):
+        liquid_tf.gpu.decode([files[0][:-1] + bytes([files[0][-1] ^ 1])])
+    self.assertEqual(_FAKE.count("allocated"), before)
 
-  def test_without_cupy(self):
-    with mock.patch.dict(sys.modules, {"cupy": None}):
-      self.assertFalse(liquid_tf.gpu.available())
-      message = "needs a GPU: .*pip install cupy-cuda12x"
-      with self.assertRaisesRegex(RuntimeError, message):
-        liquid_tf.gpu.decode([b""])
+  def test_a_stream_that_is_behind_keeps_its_images(self):
+    images = [make_image(i, 64, 64) for i in range(5)]
+    files = [encode(image, "v2") for image in images]
+    stream = _FAKE.stream()
+
+    def begin(file):
+      array = taken.Taken(_FAKE, liquid_tf.gpu.decode([file]), stream)
+      found = array.begin()
+      array.free()
+      return found
+
+    with futures.ThreadPoolExecutor(1) as pool:
+      with _FAKE.busy(stream):
+        begun = [begin(file) for file in files[:2]]
+        # There is memory that was given back before, and is still read.
+        later = pool.submit(lambda: [begin(file) for file in files[2:]])
+        time.sleep(0.2)
+        self.assertFalse(later.done())
+      begun += later.result()
+    _FAKE.synchronize(stream)
+    for found, image in zip(begun, images, strict=True):
+      self.assertAllEqual(found[0], image)
+
+  def test_no_memory(self):
+    large = encode(make_image(1, 900, 900), "v2")
+    with _FAKE.setting("full", 1):
+      with self.assertRaisesRegex(OSError, "no room for .* make batches smaller"):
+        liquid_tf.gpu.decode([large] * 8)
+    self.assertLen(liquid_tf.gpu.decode([large] * 8), 8)
+
+  @parameterized.parameters("launch", "copy", "callback")
+  def test_a_driver_that_reports_an_error(self, what):
+    image = make_image(1, 64, 64)
+    with _FAKE.setting(what, 719):
+      with self.assertRaisesRegex(RuntimeError, "LAUNCH"):
+        liquid_tf.gpu.decode([encode(image, "v2")])
+    decoded = liquid_tf.gpu.decode([encode(image, "v2")])
+    self.assertAllEqual(_pixels(decoded)[0], image)
 
   @parameterized.parameters(
-    (-1, "90", "cudaErrorInsufficientDriver.*nvidia-smi"),
-    (0, "90", "CUDA_VISIBLE_DEVICES"),
-    (1, "70", "compute capability 70, and must have 75"),
+    ("devices", 0, 2, "CUDA_VISIBLE_DEVICES"),
+    ("capability", 70, 90, r"compute capability 7.0, and must have 7.5 \(Turing\)"),
   )
-  def test_without_a_gpu_that_will_do(self, count, capability, message):
-    with fake_cupy.install(count, capability):
+  def test_without_a_gpu_that_will_do(self, name, value, usual, message):
+    with _FAKE.setting(name, value, usual=usual):
       self.assertRegex(liquid_tf.gpu.problem(), message)
       self.assertFalse(liquid_tf.gpu.available())
-      with self.assertRaisesRegex(RuntimeError, message):
+      with self.assertRaisesRegex(RuntimeError, f"needs a GPU: .*{message}"):
         liquid_tf.gpu.decode([b""])
+    self.assertIsNone(liquid_tf.gpu.problem())
+    self.assertIn("there is no GPU 2", liquid_tf.gpu.problem(2))
 
+  def _python(self, source: str, *arguments: str) -> str:
+    fakes = ("tests/gpu/fake_driver.so", "tests/ops/gpu/fake_nvrtc.so")
+    head = """
+      import ctypes, sys
+      sys.modules.update(dict.fromkeys(("tensorflow", "keras", "cupy")))
+      driver, nvrtc, *arguments = sys.argv[1:]
+      for library in driver, nvrtc:
+        ctypes.CDLL(library)
+      import liquid_tf
+    """
+    code = textwrap.dedent(head) + textwrap.dedent(source)
+    ran = subprocess.run(
+      [sys.executable, "-c", code, *map(built.find, fakes), *arguments],
+      env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual((ran.stderr, ran.returncode), ("", 0))
+    return ran.stdout
+
+  def test_no_tensorflow_is_needed(self):
+    image = make_image(1, 64, 64)
+    file = self.create_tempfile(content=encode(image, "v2"), mode="wb").full_path
+    found = self._python(
+      """
+      images = liquid_tf.gpu.decode([open(arguments[0], "rb").read()])
+      capsule = images.__dlpack__()
+      get = ctypes.pythonapi.PyCapsule_GetPointer
+      get.argtypes, get.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+      data = ctypes.c_void_p.from_address(get(capsule, b"dltensor"))
+      print(ctypes.string_at(data.value, images.size).hex())
+      """,
+      file,
+    )
+    self.assertEqual(found.strip(), image.tobytes().hex())
+
+  def test_a_driver_that_is_older_than_the_kernels(self):
+    file = self.create_tempfile(content=encode(make_image(1, 9, 9), "v2"), mode="wb")
+    found = self._python(
+      """
+      ctypes.CDLL(driver).fake_cuda_set(b"module", 200)
+      try:
+        liquid_tf.gpu.decode([open(arguments[0], "rb").read()])
+      except RuntimeError as error:
+        print(error)
+      """,
+      file.full_path,
+    )
+    self.assertRegex(found, "a driver as new as the CUDA that compiled them")
+
+  def test_a_forked_process_is_told(self):
+    file = self.create_tempfile(content=encode(make_image(1, 9, 9), "v2"), mode="wb")
+    found = self._python(
+      """
+      import os
+      files = [open(arguments[0], "rb").read()]
+      liquid_tf.gpu.decode(files)
+      if os.fork() == 0:
+        try:
+          liquid_tf.gpu.decode(files)
+        except RuntimeError as error:
+          print(error, flush=True)
+        os._exit(0)
+      os.wait()
+      """,
+      file.full_path,
+    )
+    self.assertIn('start the process by "spawn"', found)
+
+
+class WithoutGpuTest(tf.test.TestCase):
   def test_a_dataset_says_how_to_decode_on_a_gpu(self):
     path = runs.make(
       self.create_tempdir().full_path, "l3:3,raw:1", sides=(150, 150), per_class=1

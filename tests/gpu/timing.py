@@ -1,4 +1,4 @@
-"""How long decoding through CuPy takes on this machine's GPU.
+"""How long decoding stored bytes takes on this machine's GPU.
 
 The kernels alone are measured by ops/gpu/bench.
 """
@@ -73,7 +73,7 @@ def measure(
   repeats: int,
   save: Callable[[], None],
 ) -> None:
-  """Times a batch's whole way through CuPy beside that of the processors.
+  """Times a batch's whole way to the GPU beside that of the processors.
 
   Args:
     found: gets "whole": wall-clock milliseconds of `liquid_tf.gpu.decode` from bytes in

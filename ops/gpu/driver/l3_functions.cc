@@ -12,31 +12,12 @@ namespace {
 
 constexpr int kOldest = 75;  // compute capability
 
-Status CheckDevice(const CudaDriver& driver, int* capability) {
+Status LoadModule(const CudaDriver& driver, CuModule* module) {
   CuDevice device = 0;
   LIQUID_RETURN_IF_ERROR(CudaStatus(driver, driver.context_device(&device),
                                     "to find the context's GPU"));
-  int major = 0, minor = 0;
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver,
-      driver.device_attribute(&major, kCuComputeCapabilityMajor, device),
-      "to ask for the compute capability"));
-  LIQUID_RETURN_IF_ERROR(CudaStatus(
-      driver,
-      driver.device_attribute(&minor, kCuComputeCapabilityMinor, device),
-      "to ask for the compute capability"));
-  *capability = 10 * major + minor;
-  if (*capability >= kOldest) return OkStatus();
-  return Unimplemented("l3 on a GPU: GPU " + std::to_string(device) +
-                       " has compute capability " + std::to_string(major) +
-                       "." + std::to_string(minor) +
-                       ", and must have 7.5 (Turing) or more: take a later "
-                       "one, or decode on the processors");
-}
-
-Status LoadModule(const CudaDriver& driver, CuModule* module) {
   int capability = 0;
-  LIQUID_RETURN_IF_ERROR(CheckDevice(driver, &capability));
+  LIQUID_RETURN_IF_ERROR(CheckCapability(driver, device, &capability));
   const DeviceModule carried = L3DeviceModule();
   const void* image = carried.bytes.data;
   std::string compiled;
@@ -60,6 +41,26 @@ Status LoadModule(const CudaDriver& driver, CuModule* module) {
 }
 
 }  // namespace
+
+Status CheckCapability(const CudaDriver& driver, CuDevice device,
+                       int* capability) {
+  int major = 0, minor = 0;
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver,
+      driver.device_attribute(&major, kCuComputeCapabilityMajor, device),
+      "to ask for the compute capability"));
+  LIQUID_RETURN_IF_ERROR(CudaStatus(
+      driver,
+      driver.device_attribute(&minor, kCuComputeCapabilityMinor, device),
+      "to ask for the compute capability"));
+  *capability = 10 * major + minor;
+  if (*capability >= kOldest) return OkStatus();
+  return Unimplemented("l3 on a GPU: GPU " + std::to_string(device) +
+                       " has compute capability " + std::to_string(major) +
+                       "." + std::to_string(minor) +
+                       ", and must have 7.5 (Turing) or more: take a later "
+                       "one, or decode on the processors");
+}
 
 Status FindL3Function(const CudaDriver& driver, CuContext context,
                       const std::string& name, CuFunction* function) {

@@ -9,6 +9,11 @@
 
 namespace liquid {
 
+// Finds the compute capability of a GPU, 75 for 7.5. Error: Unimplemented where
+// that is too old for the kernels.
+Status CheckCapability(const CudaDriver& driver, CuDevice device,
+                       int* capability);
+
 // Finds kernel `name` (l3_device.cu lists them) for the thread's current
 // context, which is `context`. The kernels are loaded once a context, and where
 // this library carries their source, compiled first; both stay as long as the

@@ -10,8 +10,8 @@ namespace liquid {
 namespace {
 
 constexpr char kAdvice[] =
-    "install that NVRTC (nvidia-cuda-nvrtc, with its folder in "
-    "LD_LIBRARY_PATH), or build liquid_tf with nvcc";
+    "install that NVRTC (pip install nvidia-cuda-nvrtc-cu12, or "
+    "nvidia-cuda-nvrtc for CUDA 13), or build liquid_tf with nvcc";
 
 using Program = struct ProgramTag*;
 

@@ -7,17 +7,11 @@
 
 #include "ops/core/condition.h"
 #include "ops/gpu/driver/device_copy.h"
-#include "ops/gpu/driver/l3_functions.h"
 #include "ops/gpu/driver/record_memory.h"
 #include "ops/image/recipe_text.h"
 
 namespace liquid {
 namespace {
-
-// What is copied by the host, by so many threads at most: the bus is as fast.
-constexpr int64_t kMostParts = 8;
-// Work that is not worth a thread.
-constexpr int64_t kFewCycles = 1 << 20;
 
 Status FindFeature(const DecodeMessage& message, const char* name, size_t* at) {
   const auto& features = message.features;
@@ -111,13 +105,6 @@ Status PutMean(const DevicePlace& place, const MeanImage& mean,
                    AddressOf(*owner));
 }
 
-// As the engine says that memory is short; what a limit refuses is another
-// error.
-Status OfMemory(const Status& status) {
-  if (status.code() != StatusCode::kResourceExhausted) return status;
-  return Status(StatusCode::kUnavailable, status.message());
-}
-
 }  // namespace
 
 Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
@@ -133,21 +120,9 @@ Status DeviceBatches::Create(Loader* loader, const DecodeMessage& message,
   LIQUID_RETURN_IF_ERROR(FindFeature(message, "id", &batches->id_));
   LIQUID_RETURN_IF_ERROR(ReadSteps(message, types, &batches->steps_));
   DevicePlace& place = batches->place_;
-  place.number = device;
-  LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&place.driver));
+  LIQUID_RETURN_IF_ERROR(FindDevicePlace(device, &place));
   LIQUID_RETURN_IF_ERROR(
-      FindPrimaryContext(*place.driver, device, &place.context));
-  {
-    // Whether it takes the kernels is said now, and not at the first batch.
-    const CudaScope scope(*place.driver, place.context);
-    LIQUID_RETURN_IF_ERROR(scope.status());
-    CuFunction function = nullptr;
-    LIQUID_RETURN_IF_ERROR(
-        FindL3Function(*place.driver, place.context,
-                       L3KernelName(L3TaskKind::kV2, "u8_u8"), &function));
-  }
-  batches->parts_ = std::min<int64_t>(message.parallelism, kMostParts);
-  LIQUID_RETURN_IF_ERROR(Threads::Create(batches->parts_, &batches->threads_));
+      HostParts::Create(message.parallelism, &batches->parts_));
   if (!mean.values.empty()) {
     LIQUID_RETURN_IF_ERROR(
         PutMean(place, mean, &batches->steps_, &batches->mean_));
@@ -238,7 +213,7 @@ Status DeviceBatches::Begin(const std::shared_ptr<Work>& work) {
   const auto parallel = [this](
                             int64_t count, int64_t cycles,
                             const std::function<void(int64_t, int64_t)>& part) {
-    Parallel(count, cycles, part);
+    parts_->Run(count, cycles, part);
   };
   LIQUID_RETURN_IF_ERROR(PlanDeviceBatch(steps_, parallel, &planned));
   planned.jpeg.Count(batch.outputs[stored_].formats,
@@ -289,26 +264,6 @@ Status DeviceBatches::TakeSlot(size_t staging, Work* work) {
     if (cancelled_) return Status(StatusCode::kCancelled, "cancelled");
     if (bell_->given_back == given_back) return OfMemory(taken);
   }
-}
-
-void DeviceBatches::Parallel(
-    int64_t count, int64_t cycles,
-    const std::function<void(int64_t, int64_t)>& part) {
-  const int64_t parts = std::min(count, parts_);
-  if (parts < 2 || count * cycles < kFewCycles) return part(0, count);
-  std::mutex mu;
-  Condition changed;
-  int64_t left = parts;
-  for (int64_t i = 0; i < parts; ++i) {
-    threads_->Run([&, i] {
-      part(i * count / parts, (i + 1) * count / parts);
-      std::lock_guard<std::mutex> lock(mu);
-      --left;
-      changed.NotifyAll();
-    });
-  }
-  std::unique_lock<std::mutex> lock(mu);
-  changed.Wait(lock, [&] { return left == 0; });
 }
 
 Status DeviceBatches::Next(Batch* batch) {

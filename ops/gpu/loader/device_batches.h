@@ -14,10 +14,10 @@
 #include "ops/core/status.h"
 #include "ops/engine/decode_config.h"
 #include "ops/engine/loader.h"
-#include "ops/engine/threads.h"
 #include "ops/gpu/driver/l3_batch.h"
 #include "ops/gpu/driver/l3_slots.h"
 #include "ops/gpu/loader/device_images.h"
+#include "ops/gpu/loader/host_parts.h"
 #include "ops/gpu/plan/device_batch.h"
 #include "ops/message/messages.h"
 
@@ -41,14 +41,13 @@ class DeviceBatches {
 
   // `message`: of the loader, which must outlast this. `mean`: what is
   // subtracted from images, which is copied to the GPU. `types`: of the pixels
-  // of each view. So many bytes of the
-  // GPU's memory are for what the loader's cache keeps. `warn` is told once
-  // where records cannot be read to memory that the GPU reads by itself; so
-  // they are read, from now on, in this process. It is also told once, by any
-  // thread, of memory that is not used again (DeviceSlot::WaitFor). Errors:
-  // InvalidArgument where the message has no "image[stored]" and "id", or other
-  // views, there is no such GPU, or it has no memory for the cache or the mean
-  // image; those of LoadCudaDriver and FindL3Function.
+  // of each view. So many bytes of the GPU's memory are for what the loader's
+  // cache keeps. `warn` is told once where records cannot be read to memory
+  // that the GPU reads by itself; so they are read, from now on, in this
+  // process. It is also told once, by any thread, of memory that is not used
+  // again (DeviceSlot::WaitFor). Errors: InvalidArgument where the message has
+  // no "image[stored]" and "id", or other views, or the GPU has no memory for
+  // the cache or the mean image; those of FindDevicePlace.
   static Status Create(Loader* loader, const DecodeMessage& message,
                        const MeanImage& mean, int device,
                        const std::vector<PixelType>& types,
@@ -97,8 +96,6 @@ class DeviceBatches {
   Status Begin(const std::shared_ptr<Work>& work);
   Status TakeSlot(size_t staging, Work* work);
   Status End(Work* work);
-  void Parallel(int64_t count, int64_t cycles,
-                const std::function<void(int64_t, int64_t)>& part);
 
   Loader* loader_ = nullptr;
   size_t stored_ = 0, id_ = 0;  // outputs
@@ -107,8 +104,7 @@ class DeviceBatches {
   std::shared_ptr<const void> mean_;  // memory of the GPU, or null
   const std::shared_ptr<DeviceBell> bell_;
   L3Slots slots_;
-  int64_t parts_ = 1;  // of what is copied
-  std::unique_ptr<Threads> threads_;
+  std::unique_ptr<HostParts> parts_;
 
   // Guarded by bell_->mu.
   std::deque<std::shared_ptr<Work>> ahead_;

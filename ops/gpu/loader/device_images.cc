@@ -2,12 +2,32 @@
 
 #include <string>
 
+#include "ops/gpu/driver/l3_functions.h"
+#include "ops/gpu/plan/l3_plan.h"
+
 namespace liquid {
 namespace {
 
 constexpr size_t kAlignment = 256;  // of arrays
 
 }  // namespace
+
+Status FindDevicePlace(int number, DevicePlace* place) {
+  place->number = number;
+  LIQUID_RETURN_IF_ERROR(LoadCudaDriver(&place->driver));
+  LIQUID_RETURN_IF_ERROR(
+      FindPrimaryContext(*place->driver, number, &place->context));
+  const CudaScope scope(*place->driver, place->context);
+  LIQUID_RETURN_IF_ERROR(scope.status());
+  CuFunction function = nullptr;
+  return FindL3Function(*place->driver, place->context,
+                        L3KernelName(L3TaskKind::kV2, "u8_u8"), &function);
+}
+
+Status OfMemory(const Status& status) {
+  if (status.code() != StatusCode::kResourceExhausted) return status;
+  return Status(StatusCode::kUnavailable, status.message());
+}
 
 // What fails here has nobody to tell.
 DeviceSlot::~DeviceSlot() { LetGo(); }
@@ -40,8 +60,8 @@ void DeviceSlot::Keep() {
   bell_->warn(
       "a batch on GPU " + std::to_string(place_.number) +
       " was let go of while a CUDA graph was captured on its stream: since the "
-      "graph may read that memory, no other batch gets it before the loader is "
-      "closed; keep such tensors until the capture has ended");
+      "graph may read that memory, no other batch gets it, and a loader frees "
+      "it when it is closed; keep such tensors until the capture has ended");
 }
 
 void DeviceSlot::GiveBack() {

@@ -29,6 +29,14 @@ struct DevicePlace {
   CuContext context = nullptr;
 };
 
+// Finds GPU `number`, and that it takes the kernels. Errors: those of
+// LoadCudaDriver, FindPrimaryContext and FindL3Function.
+Status FindDevicePlace(int number, DevicePlace* place);
+
+// As the engine says that memory is short; what a limit refuses is another
+// error.
+Status OfMemory(const Status& status);
+
 // Tells that images were given back, or not. It outlives who made it, as they
 // may.
 struct DeviceBell {
@@ -43,9 +51,9 @@ struct DeviceBell {
 };
 
 // A lane, and memory that the driver gave, of which each array of a batch has a
-// part. It goes when neither the loader nor
-// a batch has it, once all that was to be waited for is over. Functions that
-// are not const are for who decodes, but for WaitFor and GiveBack.
+// part. It goes when neither who decodes nor a batch has it, once all that was
+// to be waited for is over. Functions that are not const are for who decodes,
+// but for WaitFor and GiveBack.
 class DeviceSlot : public L3Slot {
  public:
   DeviceSlot(const DevicePlace& place, std::shared_ptr<DeviceBell> bell)
