@@ -13,7 +13,7 @@ import tensorflow as tf
 import liquid_tf
 
 if os.environ.get("LIQUID_TEST_GPU") != "1":
-  fake_gpu.install()
+  fake_gpu.install(2)
 
 
 class _KilledError(Exception):
@@ -52,7 +52,7 @@ class TfFitTest(tf.test.TestCase):
     options = {"seed": 3, "features": ["id", "image"], "cache": "50%"}
 
     def make(**more):
-      return liquid_tf.dataset(path, 4, **options, **more)
+      return liquid_tf.dataset(path, 4, **options | more)
 
     on_cpu = make()
     return make, [runs.ids(on_cpu) for _ in range(3)]
@@ -89,6 +89,39 @@ class TfFitTest(tf.test.TestCase):
     make, ids = self._batches_for_fit()
     dataset = make(decode="gpu", start=(1, 4))
     self.assertEqual(self._fit(dataset, epochs=2), runs.flat(ids)[14:])
+
+  def test_each_replica_has_the_dataset_of_its_gpu(self):
+    if len(tf.config.list_logical_devices("GPU")) < 2:
+      self.skipTest("there is one GPU")
+    make, _ = self._batches_for_fit()
+    strategy = tf.distribute.MirroredStrategy(
+      ["GPU:0", "GPU:1"], tf.distribute.ReductionToOneDevice()
+    )
+    made = []
+
+    def batches(context):
+      number = context.input_pipeline_id
+      cache = liquid_tf.Cache("100%", gpu="4MB")
+      made.append(make(decode=f"gpu:{number}", shard=context, cache=cache))
+      return made[-1]
+
+    each = tf.distribute.InputReplicationMode.PER_REPLICA
+    options = tf.distribute.InputOptions(
+      experimental_fetch_to_device=False, experimental_replication_mode=each
+    )
+    train = strategy.distribute_datasets_from_function(batches, options)
+    on_cpu = [make(shard=(i, 2), cache="100%") for i in range(2)]
+    for _ in range(3):
+      for batch, *wanted in zip(train, *on_cpu, strict=True):
+        for name in ("id", "image"):
+          found = strategy.experimental_local_results(batch[name])
+          for number in range(2):
+            self.assertAllEqual(found[number], wanted[number][name])
+        for number, image in enumerate(found):
+          self.assertEndsWith(image.device, f"GPU:{number}")
+    for dataset in made:
+      summary = liquid_tf.stats(dataset).summary()
+      self.assertEqual(summary["gpu_hits"], summary["samples"] * 2 // 3)
 
 
 if __name__ == "__main__":
