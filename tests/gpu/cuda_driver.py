@@ -26,11 +26,16 @@ class Driver:
       self._cuda.cuGetErrorName(result, ctypes.byref(text))
       raise CudaError(f"{name}: {(text.value or b'?').decode()}")
 
+  def _handle(self, device: int) -> ctypes.c_int:
+    handle = ctypes.c_int()
+    self._call("cuDeviceGet", ctypes.byref(handle), device)
+    return handle
+
   def _in_context(self, device: int, name: str, *arguments) -> None:
     """Calls a function in a device's primary context, which stays."""
     if device not in self._contexts:
-      context = ctypes.c_void_p()
-      self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+      handle, context = self._handle(device), ctypes.c_void_p()
+      self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
       self._contexts[device] = context
     self._call("cuCtxPushCurrent_v2", self._contexts[device])
     try:
@@ -67,6 +72,6 @@ class Driver:
   def machine(self, device: int = 0) -> dict[str, str | int]:
     """What the GPU and its driver are."""
     name, cuda = ctypes.create_string_buffer(256), ctypes.c_int()
-    self._call("cuDeviceGetName", name, len(name), device)
+    self._call("cuDeviceGetName", name, len(name), self._handle(device))
     self._call("cuDriverGetVersion", ctypes.byref(cuda))
     return {"gpu": name.value.decode(), "cuda_driver": cuda.value}
