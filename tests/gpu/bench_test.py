@@ -169,8 +169,12 @@ class BenchTest(parameterized.TestCase):
       [
         (stored, recipe, out)
         for stored in ("l3 v2", "l3-compact", "raw", "jpeg")
-        for recipe in ("to train", "to evaluate")
-        for out in ("uint8", "float32", "bfloat16")
+        for recipe, types in (
+          ("to train", ("uint8", "float32", "bfloat16")),
+          ("to evaluate", ("uint8", "float32", "bfloat16")),
+          ("to train, RandAugment and RandomErasing", ("float32",)),
+        )
+        for out in types
       ],
     )
     for row in rows:

@@ -16,18 +16,28 @@ namespace {
 
 #define LIQUID_BENCH_RESIZE "interpolation=bilinear antialias=1 draft=0"
 
-// A new recipe is a new row; as recipe_text.h has the lines.
+#define LIQUID_BENCH_TRAIN                                        \
+  "RandomResizedCrop scale=0.08,1 ratio=0.75,1.3333333333333333", \
+      "Resize height=224 width=224 " LIQUID_BENCH_RESIZE, "Mirror p=0.5"
+
+// A new recipe is a new row; as recipe_text.h has the lines, but for those of
+// normalising and of the layout.
 struct NamedRecipe {
   const char* name;
   std::vector<std::string> lines;
+  std::vector<std::string> last = {};  // of numbers that are normalised
+  bool of_float32_alone = false;
 };
 const NamedRecipe kRecipes[] = {
-    {"to train",
-     {"RandomResizedCrop scale=0.08,1 ratio=0.75,1.3333333333333333",
-      "Resize height=224 width=224 " LIQUID_BENCH_RESIZE, "Mirror p=0.5"}},
+    {"to train", {LIQUID_BENCH_TRAIN}},
     {"to evaluate",
      {"Resize shorter=256 " LIQUID_BENCH_RESIZE,
       "CenterCrop height=224 width=224"}},
+    // Operations from canvas to canvas, and noise.
+    {"to train, RandAugment and RandomErasing",
+     {LIQUID_BENCH_TRAIN, "RandAugment n=2 magnitude=9"},
+     {"RandomErasing p=0.25 scale=0.02,0.33 ratio=0.3,3.3 value=noise"},
+     true},
 };
 constexpr char kNormalize[] =
     "Normalize mean=123.675,116.28,103.53 std=58.395,57.12,57.375";
@@ -46,7 +56,10 @@ constexpr NamedType kTypes[] = {{"uint8", PixelType::kUint8},
 Status ReadSteps(const NamedRecipe& recipe, PixelType type,
                  DeviceSteps* steps) {
   std::vector<std::string> lines = recipe.lines;
-  if (type != PixelType::kUint8) lines.push_back(kNormalize);
+  if (type != PixelType::kUint8) {
+    lines.push_back(kNormalize);
+    lines.insert(lines.end(), recipe.last.begin(), recipe.last.end());
+  }
   lines.push_back("ChannelsFirst");
   RecipeText text;
   LIQUID_RETURN_IF_ERROR(ParseRecipe(lines, &text));
@@ -95,8 +108,11 @@ Status Measure(const BenchContext& context, const BenchDevice& device,
 }  // namespace
 
 Status BenchRecipesStep(const BenchContext& context) {
-  context.expects(sizeof(kStored) / sizeof(kStored[0]) * sizeof(kRecipes) /
-                  sizeof(kRecipes[0]) * sizeof(kTypes) / sizeof(kTypes[0]));
+  size_t rows = 0;
+  for (const NamedRecipe& recipe : kRecipes) {
+    rows += recipe.of_float32_alone ? 1 : sizeof(kTypes) / sizeof(kTypes[0]);
+  }
+  context.expects(rows * sizeof(kStored) / sizeof(kStored[0]));
   std::unique_ptr<BenchDevice> device;
   LIQUID_RETURN_IF_ERROR(BenchDevice::Open(context.options, &device));
   BenchThreads threads(std::max(1u, std::thread::hardware_concurrency()));
@@ -104,6 +120,7 @@ Status BenchRecipesStep(const BenchContext& context) {
   for (const char* const format : kStored) {
     for (const NamedRecipe& recipe : kRecipes) {
       for (const auto& [type_name, type] : kTypes) {
+        if (recipe.of_float32_alone && type != PixelType::kFloat32) continue;
         Row row;
         row.Add("format", format)
             .Add("recipe", recipe.name)
