@@ -9,7 +9,6 @@
 #include "ops/gpu/bench/device.h"
 #include "ops/gpu/bench/lanes.h"
 #include "ops/gpu/bench/step.h"
-#include "ops/image/recipe_text.h"
 
 namespace liquid {
 namespace {
@@ -61,14 +60,7 @@ Status ReadSteps(const NamedRecipe& recipe, PixelType type,
     lines.insert(lines.end(), recipe.last.begin(), recipe.last.end());
   }
   lines.push_back("ChannelsFirst");
-  RecipeText text;
-  LIQUID_RETURN_IF_ERROR(ParseRecipe(lines, &text));
-  steps->recipe = std::move(text.recipe);
-  steps->type = type;
-  steps->planar = text.channels_first;
-  if (!text.mean.empty()) steps->mean = std::move(text.mean);
-  if (!text.std.empty()) steps->std = std::move(text.std);
-  return OkStatus();
+  return ReadDeviceView(lines, type, steps);
 }
 
 Status Measure(const BenchContext& context, const BenchDevice& device,

@@ -8,7 +8,6 @@
 #include "ops/core/condition.h"
 #include "ops/gpu/driver/device_copy.h"
 #include "ops/gpu/driver/record_memory.h"
-#include "ops/image/recipe_text.h"
 
 namespace liquid {
 namespace {
@@ -24,29 +23,17 @@ Status FindFeature(const DecodeMessage& message, const char* name, size_t* at) {
   return OkStatus();
 }
 
-Status ReadView(const std::vector<std::string>& recipe, PixelType type,
-                DeviceView* view) {
-  RecipeText text;
-  LIQUID_RETURN_IF_ERROR(ParseRecipe(recipe, &text));
-  view->recipe = std::move(text.recipe);
-  view->type = type;
-  if (!text.mean.empty()) view->mean = std::move(text.mean);
-  if (!text.std.empty()) view->std = std::move(text.std);
-  view->planar = text.channels_first;
-  return OkStatus();
-}
-
 Status ReadSteps(const DecodeMessage& message,
                  const std::vector<PixelType>& types, DeviceSteps* steps) {
   if (types.size() != 1 + message.views.size()) {
     return InvalidArgument("dtypes (" + std::to_string(types.size()) +
                            ") must be one for each view");
   }
-  LIQUID_RETURN_IF_ERROR(ReadView(message.recipe, types[0], steps));
+  LIQUID_RETURN_IF_ERROR(ReadDeviceView(message.recipe, types[0], steps));
   for (size_t v = 1; v < types.size(); ++v) {
     steps->more_views.emplace_back();
-    LIQUID_RETURN_IF_ERROR(ReadView(message.views[v - 1].recipe, types[v],
-                                    &steps->more_views.back()));
+    LIQUID_RETURN_IF_ERROR(ReadDeviceView(message.views[v - 1].recipe, types[v],
+                                          &steps->more_views.back()));
   }
   steps->stacked = message.stacked;
   steps->limits.max_pixels = static_cast<uint64_t>(message.max_pixels);

@@ -6,6 +6,7 @@
 
 #include "ops/core/buffer_pool.h"
 #include "ops/gpu/plan/device_record.h"
+#include "ops/image/recipe_text.h"
 
 namespace liquid {
 namespace {
@@ -239,6 +240,18 @@ Status CheckAlike(const DeviceSteps& steps) {
 }
 
 }  // namespace
+
+Status ReadDeviceView(const std::vector<std::string>& lines, PixelType type,
+                      DeviceView* view) {
+  RecipeText text;
+  LIQUID_RETURN_IF_ERROR(ParseRecipe(lines, &text));
+  view->recipe = std::move(text.recipe);
+  view->type = type;
+  if (!text.mean.empty()) view->mean = std::move(text.mean);
+  if (!text.std.empty()) view->std = std::move(text.std);
+  view->planar = text.channels_first;
+  return OkStatus();
+}
 
 size_t DeviceArray::bytes() const {
   size_t size = BytesOf(type);

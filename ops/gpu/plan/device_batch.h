@@ -37,6 +37,10 @@ struct DeviceView {
   bool planar = false;                       // channels come before rows
 };
 
+// Reads a view of lines as recipe_text.h has them. Error: that of ParseRecipe.
+Status ReadDeviceView(const std::vector<std::string>& lines, PixelType type,
+                      DeviceView* view);
+
 // What becomes of the images of every batch: of their first view, or the only
 // one; and of further ones, which only records have.
 struct DeviceSteps : DeviceView {

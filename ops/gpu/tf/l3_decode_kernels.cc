@@ -14,7 +14,6 @@
 #include "ops/gpu/tf/l3_pixels.h"
 #include "ops/gpu/tf/tf_gpu.h"
 #include "ops/gpu/tf/tf_slot.h"
-#include "ops/image/recipe_text.h"
 #include "ops/kernel/image_inputs.h"
 #include "ops/kernel/tf_status.h"
 #include "tensorflow/core/framework/op_kernel.h"
@@ -56,14 +55,7 @@ absl::Status ReadView(const std::string& lines, DataType type,
   std::vector<std::string> recipe;
   std::istringstream all(lines);
   for (std::string line; std::getline(all, line);) recipe.push_back(line);
-  RecipeText text;
-  TF_RETURN_IF_ERROR(ToTf(ParseRecipe(recipe, &text)));
-  view->recipe = std::move(text.recipe);
-  view->type = TypeOf(type);
-  if (!text.mean.empty()) view->mean = std::move(text.mean);
-  if (!text.std.empty()) view->std = std::move(text.std);
-  view->planar = text.channels_first;
-  return absl::OkStatus();
+  return ToTf(ReadDeviceView(recipe, TypeOf(type), view));
 }
 
 std::vector<float> ValuesOf(const Tensor& tensor) {
@@ -192,14 +184,13 @@ class DecodeL3DeviceOp : public AsyncOpKernel {
     OP_REQUIRES_OK(context, GetLimits(context, &steps_.limits));
     types_.resize(1);
     OP_REQUIRES_OK(context, context->GetAttr("dtype", &types_[0]));
-    OP_REQUIRES_OK(context, context->GetAttr("planar", &steps_.planar));
     OP_REQUIRES_OK(context, context->GetAttr("device", &device_));
     std::vector<std::string> recipe;
     OP_REQUIRES_OK(context, context->GetAttr("recipe", &recipe));
-    RecipeText text;
-    OP_REQUIRES_OK(context, ToTf(ParseRecipe(recipe, &text)));
-    steps_.recipe = text.recipe;
-    steps_.type = TypeOf(types_[0]);
+    OP_REQUIRES_OK(context,
+                   ToTf(ReadDeviceView(recipe, TypeOf(types_[0]), &steps_)));
+    // Strings have no recipe.
+    OP_REQUIRES_OK(context, context->GetAttr("planar", &steps_.planar));
     std::vector<std::string> views;
     std::vector<DataType> view_types;
     OP_REQUIRES_OK(context, context->GetAttr("views", &views));
