@@ -135,8 +135,9 @@ def in_new_process(
     status = os.path.join(folder, "status")
     os.mkfifo(status)
     with _LOCK:
-      _parent().stdin.write(json.dumps(call | {"folder": folder}) + "\n")
-      _parent().stdin.flush()
+      parent = _parent(os.environ.get("KERAS_BACKEND", ""))
+      parent.stdin.write(json.dumps(call | {"folder": folder}) + "\n")
+      parent.stdin.flush()
     found = int(pathlib.Path(status).read_text())
     log = pathlib.Path(folder, "stderr").read_text(errors="replace")
     if found != exit_code:
@@ -150,8 +151,14 @@ _LOCK = threading.Lock()
 
 
 @functools.cache
-def _parent() -> subprocess.Popen:
-  """The process whose children make the calls of `in_new_process`."""
+def _parent(backend: str) -> subprocess.Popen:
+  """The process whose children make the calls of `in_new_process`.
+
+  Args:
+    backend: of Keras, which comes with TensorFlow and reads it from the environment as
+      it is imported: one parent for each.
+  """
+  del backend
   return subprocess.Popen(
     [sys.executable, __file__],
     # Children read the level of their environment no more, as it is imported.

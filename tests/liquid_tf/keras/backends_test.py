@@ -81,6 +81,7 @@ def _model(weights: str, dropout: float = 0.0) -> tf.keras.Model:
     model.load_weights(weights)
   else:
     model.save_weights(weights)
+  assert tf.keras.backend.backend() == os.environ["KERAS_BACKEND"]
   loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
   compiled = tf.keras.backend.backend() == "jax"
   model.compile("adam", loss, jit_compile=compiled)
