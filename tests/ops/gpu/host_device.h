@@ -115,10 +115,13 @@ class HostBlock {
       f(warp, InOrder(order_, i, warps));
     }
   }
+  void PutAside(uint32_t number) { aside_ = number; }
+  uint32_t TakeBack() const { return aside_; }
 
  private:
   const uint32_t threads_;
   const HostOrder order_;
+  uint32_t aside_ = 0;
 };
 
 // Memory that begins at a multiple of 16 and ends exactly where it says, for
@@ -182,8 +185,7 @@ void DoTasksOnHost(const L3DeviceOutput& output, const L3DeviceTask* tasks,
   const uint32_t most = L3TasksAtOnce<kKind, Sample>(output.channels);
   for (uint32_t i = 0; i < count; i += most) {
     L3DoTasksAtOnce<kKind, Sample, Out, Variant>(
-        block, tasks + i, std::min(most, count - i), bytes, output, pixels,
-        memory.data(), results + i);
+        block, tasks, &i, count, bytes, output, pixels, memory.data(), results);
   }
 }
 

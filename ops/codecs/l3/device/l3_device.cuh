@@ -65,30 +65,41 @@ struct L3FoursOfKind<L3TaskKind::kCompact> {
   using Kind = L3FoursCompact;
 };
 
-// Does `count` tasks of that kind, up to L3TasksAtOnce(), as L3DoTask.
+// What a block puts aside lies beside the largest patches of 8 bits.
+static_assert(L3SharedBytesCompact(kL3MaxChannels, 8, kL3CompactMostStaged) +
+                      kL3PieceBytes <=
+                  48 * 1024,
+              "there is no room beside a patch");
+
+// Does `first` of `count` tasks of that kind, and those behind it up to
+// L3TasksAtOnce(), as L3DoTask. `first` is the same afterwards.
 template <L3TaskKind kKind, typename Sample, typename Out, typename Variant,
           typename Block>
 LIQUID_DEVICE void L3DoTasksAtOnce(Block& block, const L3DeviceTask* tasks,
-                                   uint32_t count, const uint8_t* bytes,
+                                   uint32_t* first, uint32_t count,
+                                   const uint8_t* bytes,
                                    const L3DeviceOutput& output, Out* pixels,
                                    uint8_t* memory, uint32_t* results) {
-  uint32_t left = (1u << count) - 1;
+  uint32_t left = 1;  // a bit for each that is to be done alone
   if constexpr (L3TasksAtOnce<kKind, Sample>(kL3FourChannels) > 1) {
     if (output.channels == kL3FourChannels) {
       using Kind = typename L3FoursOfKind<kKind>::Kind;
-      left = L3DecodeFours<Kind>(block, tasks, count, bytes, output, pixels,
-                                 memory, results);
+      // Rows take all registers.
+      block.PutAside(*first);
+      left = L3DecodeFours<Kind>(block, tasks, *first, count, bytes, output,
+                                 pixels, memory, results);
+      *first = block.TakeBack();
     }
   }
   LIQUID_SELDOM
-  for (uint32_t i = 0; i < count; ++i) {
-    if ((left >> i & 1) == 0) continue;
+  for (; left % (1u << kL3FourStored) != 0; left &= left - 1) {
+    const uint32_t i = L3HighestBit(left & (0 - left));
     // In registers, which no store can be taken to change.
-    L3DeviceTask task = tasks[i];
+    L3DeviceTask task = tasks[*first + i];
     const bool stored = (left >> (kL3FourStored + i) & 1) != 0;
     if (stored) task.row_begin = task.row_end;
     L3DoTask<kKind, Sample, Out, Variant>(block, task, bytes, output, pixels,
-                                          memory, stored, &results[i]);
+                                          memory, stored, &results[*first + i]);
   }
 }
 
@@ -102,12 +113,13 @@ __device__ void L3DoTasks(const L3DeviceOutput* __restrict__ output,
                           uint32_t* __restrict__ results) {
   extern __shared__ uint4 liquid_l3_memory[];
   L3DeviceBlock block;
-  const uint32_t most = L3TasksAtOnce<kKind, Sample>(output->channels);
-  for (uint32_t i = blockIdx.x * most; i < count; i += gridDim.x * most) {
+  const auto most = [&] {
+    return L3TasksAtOnce<kKind, Sample>(output->channels);
+  };
+  for (uint32_t i = blockIdx.x * most(); i < count; i += gridDim.x * most()) {
     L3DoTasksAtOnce<kKind, Sample, Out, Variant>(
-        block, tasks + i, count - i < most ? count - i : most, bytes, *output,
-        static_cast<Out*>(pixels), reinterpret_cast<uint8_t*>(liquid_l3_memory),
-        results + i);
+        block, tasks, &i, count, bytes, *output, static_cast<Out*>(pixels),
+        reinterpret_cast<uint8_t*>(liquid_l3_memory), results);
   }
 }
 

@@ -258,11 +258,12 @@ LIQUID_DEVICE uint32_t L3LeftOfFour(const Patch* patches, uint32_t done,
   return left;
 }
 
-// Decodes the first `count` of `tasks`, up to kL3FourTasks, as far as four
-// patches at once can be. They are of RGB with 8 bits. Returns a bit for each
-// task that the block has still to do, the same to all threads; the others have
-// their results. Those with a bit from kL3FourStored on, too, are stored as far
-// as they are whole, and damaged: the block has to say how.
+// Decodes `first` of `count` tasks, and those behind it up to kL3FourTasks, as
+// far as four patches at once can be. They are of RGB with 8 bits. Returns a
+// bit for each of these that the block has still to do, the same to all
+// threads; the others have their results. Those with a bit from kL3FourStored
+// on, too, are stored as far as they are whole, and damaged: the block has to
+// say how.
 //
 // Kind says how, of a profile:
 //   Shared                         in the shared memory, with `left`
@@ -272,15 +273,18 @@ LIQUID_DEVICE uint32_t L3LeftOfFour(const Patch* patches, uint32_t done,
 //   left
 template <typename Kind, typename Out, typename Block>
 LIQUID_DEVICE uint32_t L3DecodeFours(Block& block, const L3DeviceTask* tasks,
-                                     uint32_t count, const uint8_t* bytes,
+                                     uint32_t first, uint32_t count,
+                                     const uint8_t* bytes,
                                      const L3DeviceOutput& output, Out* pixels,
                                      uint8_t* memory, uint32_t* results) {
   using Warp = typename Block::Warp;
+  const uint32_t all =
+      count - first < kL3FourTasks ? count - first : kL3FourTasks;
   uint32_t wrong = 0;
   if (output.verified == 0) {
     LIQUID_SELDOM
-    for (uint32_t i = 0; i < count; ++i) {
-      const L3DeviceTask task = tasks[i];
+    for (uint32_t i = 0; i < all; ++i) {
+      const L3DeviceTask task = tasks[first + i];
       L3SharedCrc* checksum;
       const L3StagedPatch staged = Kind::Stage(task, memory, &checksum);
       L3StagePatch(block, task, bytes, output, staged, checksum);
@@ -291,14 +295,14 @@ LIQUID_DEVICE uint32_t L3DecodeFours(Block& block, const L3DeviceTask* tasks,
   auto* shared = reinterpret_cast<typename Kind::Shared*>(memory);
   Kind::Prepare(block, shared);
   block.EachWarp(kL3FourWarps, [&](Warp& warp, uint32_t index) {
-    const uint32_t first = index * kL3FourPatches;
+    const uint32_t before = index * kL3FourPatches;
     uint32_t left = 0;
-    if (first < count) {
-      const uint32_t rest = count - first;
-      left = Kind::Decode(warp, tasks + first,
+    if (before < all) {
+      const uint32_t rest = all - before;
+      left = Kind::Decode(warp, tasks + first + before,
                           rest < kL3FourPatches ? rest : kL3FourPatches,
-                          wrong >> first, bytes, output, pixels,
-                          results + first, index, shared);
+                          wrong >> before, bytes, output, pixels,
+                          results + first + before, index, shared);
     }
     warp.Each([&](uint32_t lane) {
       if (lane == 0) shared->left[index] = left;

@@ -14,9 +14,23 @@ namespace liquid {
 
 // What some patch of a warp has: in a band predictors that are smooth or *top*,
 // the mean taken off blue, flags in the row above, or an end of lanes; and from
-// bit kL3LinesFrom on, those that L3StoreFourLines stores.
+// bit kL3LinesFrom on, a bit for each that L3StoreFourLines stores.
 constexpr uint32_t kL3Smooths = 1, kL3Tops = 2, kL3Means = 4, kL3Flags = 8;
 constexpr uint32_t kL3LinesFrom = 4;
+// What a warp knows of its rows, in one register, of which they need all: the
+// bits above, how many rows are left up to where some patch ends, and the row.
+struct L3RowsOfWarp {
+  uint32_t bits;
+  LIQUID_DEVICE uint32_t Row() const { return bits >> 16; }
+  LIQUID_DEVICE bool PatchEnds() const { return (bits & 0xFF00) == 0; }
+  LIQUID_DEVICE bool Has(uint32_t which) const { return (bits & which) != 0; }
+  LIQUID_DEVICE void Set(uint32_t which, bool on) {
+    bits = on ? bits | which : bits & ~which;
+  }
+  LIQUID_DEVICE uint32_t Lines() const { return bits >> kL3LinesFrom & 15; }
+  LIQUID_DEVICE void EndAfter(uint32_t rows) { bits += rows << 8; }
+  LIQUID_DEVICE void Next() { bits += 0x10000 - 0x100; }
+};
 
 // Turns the differences of the row above into those that are predicted.
 template <typename Warp>
@@ -95,12 +109,12 @@ LIQUID_DEVICE void L3PredictFour(
   });
 }
 
-// Decodes row `y` of each patch into one of the shared ones.
+// Decodes a row of each patch into one of the shared ones.
 template <typename Warp>
 LIQUID_DEVICE void L3DecodeRiceFourRow(
-    Warp& warp, typename Warp::template LanesOf<L3LaneOfRice>& own, uint32_t y,
-    uint32_t modes, L3SharedRicePatch* patches) {
-  const uint32_t row = y % kL3FourStoredRows;
+    Warp& warp, typename Warp::template LanesOf<L3LaneOfRice>& own,
+    const L3RowsOfWarp& rows) {
+  const uint32_t y = rows.Row(), row = y % kL3FourStoredRows;
   typename Warp::Lanes sums, lows, all;
   warp.Each([&](uint32_t lane) {
     L3LaneOfRice& o = own[lane];
@@ -113,7 +127,6 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
     }
     o.found = 0;
   });
-  L3PredictFour(warp, own, y / kL3BandRows, (modes & kL3Smooths) != 0);
   warp.Compute([&](uint32_t lane) {
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) L3FindCodes(&own[lane], c);
@@ -125,7 +138,7 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
   }) != 0;
   bool escapes = false;
   if (odd) {
-    escapes = L3TakeOddGroups(warp, own, row, patches);
+    escapes = L3TakeOddGroups(warp, own, row);
   } else {
     typename Warp::Lanes last;
     warp.Compute([&](uint32_t lane) {
@@ -174,10 +187,12 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
   });
   if (escapes) L3TakeEscapes(warp, own, row, all);
 
+  L3PredictFour(warp, own, y / kL3BandRows, rows.Has(kL3Smooths));
   typename Warp::Lanes last_residuals;
   warp.Compute([&](uint32_t lane) {
     L3LaneOfRice& o = own[lane];
     uint32_t ks[kL3FourChannels];
+    const uint32_t start = L3AddBytes(o.ks_of_row, 0x10000000, 0);
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) {
       uint32_t sum = 0;
@@ -191,13 +206,14 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
         o.diffs[c][i] += *number;
       }
       // What the next row goes by.
-      sum = L3AddSamples<uint16_t>(sum, 2, 0);
+      sum = L3AddSamples<uint16_t>(sum, 2, start);
       const uint32_t far = sum / 16 + 60;
-      ks[c] = o.ks.Byte(c * kL3Sums + (sum < far ? sum : far));
+      ks[c] = o.shared.Byte(kL3KsAt + c * kL3Sums + (sum < far ? sum : far));
     }
-    o.ks_of_row = ks[0] + ks[1] * 0x100 + ks[2] * 0x10000;
+    o.ks_of_row =
+        (o.ks_of_row & 0xFF000000) + ks[0] + ks[1] * 0x100 + ks[2] * 0x10000;
   });
-  if ((modes & kL3Tops) != 0 && y > 0) {
+  if (rows.Has(kL3Tops) && y > 0) {
     // Of *top* residuals are of pixels, not of differences.
     warp.Compute([&](uint32_t lane) {
       const auto& of = own[lane].numbers;
@@ -211,7 +227,7 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
       LIQUID_UNROLL
       for (uint32_t c = 0; c < kL3FourChannels; ++c) {
         const uint32_t* of = o.numbers[c];
-        const uint32_t top = o.Way(y / kL3BandRows, c).Top();
+        const uint32_t top = o.Top(y / kL3BandRows, c) * 0x00010001;
         const uint32_t before_each[4] = {L3Permute(of[1], left, 0x1014 + c),
                                          of[0], L3Permute(of[1], of[3], 0x5432),
                                          of[2]};
@@ -229,7 +245,7 @@ LIQUID_DEVICE void L3DecodeRiceFourRow(
     L3AddUpGroups(own[lane], sums[lane], samples);
     const L3Piece colours = own[lane].shared.Piece(kL3ColoursAt);
     L3TurnSamples({colours.words[0], colours.words[1], colours.words[2]},
-                  (modes & kL3Means) != 0, samples);
+                  rows.Has(kL3Means), samples);
     L3WritePixels(samples, own[lane].pixels, row * kL3FourRowBytes);
   });
 }
@@ -246,8 +262,7 @@ LIQUID_DEVICE bool L3BeginRicePatch(const L3DeviceTask& task, uint32_t group,
   own->end = own->begin + task.size[0];
   own->words = L3Global(bytes + (task.begin[0] - own->begin));
   own->shared = L3Shared(shared);
-  own->ks = L3Shared(shared->ks);
-  own->places = L3Shared(const_cast<L3OnesTable*>(ones));
+  own->places = L3Shared::Known(const_cast<L3OnesTable*>(ones));
   const bool known = L3ReadRiceWords(group, shared, own);
   const L3Lines<Out> lines(task, output, pixels);
   const bool pieces =
@@ -260,16 +275,17 @@ LIQUID_DEVICE bool L3BeginRicePatch(const L3DeviceTask& task, uint32_t group,
 // registers, of which rows need all.
 LIQUID_DEVICE inline void L3StoreRicePieces(uint32_t group, uint32_t y,
                                             uint8_t* pixels,
-                                            const L3SharedRicePatch& patch) {
+                                            const L3Shared& shared) {
   LIQUID_UNROLL
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t piece = group + kL3Groups * i;
     const uint32_t row = y + piece / 12;
-    if (row < patch.lines.row_begin || row >= patch.pieces_end) continue;
-    const L3Global out(pixels + patch.lines.first +
-                       (row - patch.lines.row_begin) * patch.lines.row_pitch +
+    const uint32_t begin = shared.Word(kL3RowBeginAt);
+    if (row < begin || row >= shared.Word(kL3PiecesEndAt)) continue;
+    const L3Global out(pixels + shared.Long(kL3FirstAt) +
+                       (row - begin) * shared.Long(kL3RowPitchAt) +
                        piece % 12 * kL3PieceBytes);
-    out.Write(L3Read<L3Piece>(&patch.rows[piece * kL3PieceBytes]));
+    out.Write(shared.Piece(piece * kL3PieceBytes));
   }
 }
 
@@ -295,28 +311,43 @@ LIQUID_DEVICE uint32_t L3DecodeRiceFour(
     if (!known && lane % kL3Groups == 0) patches[patch].pieces_end = 0;
   });
   uint32_t last = 0;
-  uint32_t modes = L3LinesOfPatches(patches, &last) << kL3LinesFrom | kL3Flags;
-  const uint32_t with_means = warp.Ballot([&](uint32_t lane) {
+  L3RowsOfWarp rows = {L3LinesOfPatches(patches, &last) << kL3LinesFrom};
+  rows.Set(kL3Means, warp.Ballot([&](uint32_t lane) {
     return patches[lane / kL3Groups].colours.mean != 0;
-  });
-  if (with_means != 0) modes |= kL3Means;
+  }) != 0);
 
-  uint32_t stop = 0;
   LIQUID_SELDOM
-  for (uint32_t first = 0; first < last; first += kL3FourStoredRows) {
-    if (first % kL3BandRows == 0) {
+  while (true) {
+    const uint32_t y = rows.Row();
+    if (rows.PatchEnds()) {
+      uint32_t next = 0;
+      LIQUID_UNROLL
+      for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
+        const uint32_t end = patches[patch].rows_end;
+        if (end > y && (next == 0 || end < next)) next = end;
+      }
+      if (next == 0) {
+        // Rows are stored by two.
+        if (y % kL3FourStoredRows == 0) break;
+        next = y + 1;
+      }
+      rows.EndAfter(next - y);
+      rows.Set(kL3Flags, true);
+      warp.Compute([&](uint32_t lane) {
+        L3EndLane(lane % kL3Groups, y, &patches[lane / kL3Groups], &own[lane]);
+      });
+    }
+    if (y % kL3BandRows == 0) {
       const auto some = [&](bool smooth) {
         return warp.Ballot([&](uint32_t lane) {
-          const uint32_t c = lane % kL3Groups;
-          const L3RiceWay way =
-              own[lane].Way(first / kL3BandRows,
-                            c < kL3FourChannels ? c : kL3FourChannels - 1);
-          return (smooth ? way.Smooth() : way.Top()) != 0;
+          const uint32_t c = lane % kL3Groups, band = y / kL3BandRows;
+          const uint32_t known = c < kL3FourChannels ? c : kL3FourChannels - 1;
+          return (smooth ? own[lane].Way(band, known).Smooth()
+                         : own[lane].Top(band, known)) != 0;
         }) != 0;
       };
-      modes &= ~(kL3Smooths | kL3Tops);
-      if (some(true)) modes |= kL3Smooths;
-      if (some(false)) modes |= kL3Tops;
+      rows.Set(kL3Smooths, some(true));
+      rows.Set(kL3Tops, some(false));
       // So sixteen rows of two channels do not fill half a word.
       warp.Compute([&](uint32_t lane) {
         LIQUID_UNROLL
@@ -325,38 +356,25 @@ LIQUID_DEVICE uint32_t L3DecodeRiceFour(
         }
       });
     }
-    LIQUID_SELDOM
-    for (uint32_t y = first; y < first + kL3FourStoredRows; ++y) {
-      if (y == stop) {
-        warp.Compute([&](uint32_t lane) {
-          L3EndLane(lane % kL3Groups, y, &patches[lane / kL3Groups],
-                    &own[lane]);
-        });
-        modes |= kL3Flags;
-        stop = last;
-        LIQUID_UNROLL
-        for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
-          const uint32_t end = patches[patch].rows_end;
-          stop = end > y && end < stop ? end : stop;
-        }
-      }
-      const bool flags = warp.Ballot([&](uint32_t lane) {
-        return (own[lane].ks_of_row & kL3HasFlag * 0x00010101) != 0;
-      }) != 0;
-      // What they changed goes back to what is without.
-      if (flags || (modes & kL3Flags) != 0) L3ReadFourFlags(warp, own);
-      modes = flags ? modes | kL3Flags : modes & ~kL3Flags;
-      L3DecodeRiceFourRow(warp, own, y, modes, patches);
-    }
+    const bool flags = warp.Ballot([&](uint32_t lane) {
+      return (own[lane].ks_of_row & kL3HasFlag * 0x00010101) != 0;
+    }) != 0;
+    // What they changed goes back to what is without.
+    if (flags || rows.Has(kL3Flags)) L3ReadFourFlags(warp, own);
+    rows.Set(kL3Flags, flags);
+    L3DecodeRiceFourRow(warp, own, rows);
+    rows.Next();
+    const uint32_t end = rows.Row();
+    if (end % kL3FourStoredRows != 0) continue;
+    const uint32_t first = end - kL3FourStoredRows;
     warp.Each([&](uint32_t lane) {
       if constexpr (L3IsSame<Out, uint8_t>) {
-        L3StoreRicePieces(lane % kL3Groups, first, pixels,
-                          patches[lane / kL3Groups]);
+        L3StoreRicePieces(lane % kL3Groups, first, pixels, own[lane].shared);
       }
     });
-    if (modes >> kL3LinesFrom != 0) {
-      L3StoreFourLines(warp, modes >> kL3LinesFrom, first, output, pixels,
-                       patches);
+    const uint32_t lines = rows.Lines();
+    if (lines != 0) {
+      L3StoreFourLines(warp, lines, first, output, pixels, patches);
     }
   }
 

@@ -181,8 +181,7 @@ LIQUID_DEVICE inline uint32_t L3TakeCode(const L3LaneOfRice& own,
 // then.
 template <typename Warp>
 LIQUID_DEVICE void L3FindStarts(
-    Warp& warp, typename Warp::template LanesOf<L3LaneOfRice>& own,
-    L3SharedRicePatch* patches) {
+    Warp& warp, typename Warp::template LanesOf<L3LaneOfRice>& own) {
   uint32_t with_codes[kL3FourChannels];
   LIQUID_UNROLL
   for (uint32_t c = 0; c < kL3FourChannels; ++c) {
@@ -198,22 +197,25 @@ LIQUID_DEVICE void L3FindStarts(
                                       : with_codes[2];
     const uint32_t groups =
         L3CountBits(of_warp >> lane / kL3Groups * kL3Groups & 0xFF);
-    uint32_t* starts = patches[lane / kL3Groups].starts[c];
+    uint32_t start = kL3StartsAt + 4 * c * (kL3Groups + 1);
     const uint32_t first = c == 0 ? o.at[0] : c == 1 ? o.at[1] : o.at[2];
     uint32_t at = first;
     LIQUID_SELDOM
     for (uint32_t i = 0; i < groups * kL3Group; ++i) {
-      if (i % kL3Group == 0) starts[i / kL3Group] = at - first;
+      if (i % kL3Group == 0) {
+        o.shared.WriteWord(at - first, start);
+        start += 4;
+      }
       L3TakeCode(o, &at);
     }
-    starts[groups] = at - first;
+    o.shared.WriteWord(at - first, start);
   });
   warp.Each([&](uint32_t lane) {
     L3LaneOfRice& o = own[lane];
     LIQUID_UNROLL
     for (uint32_t c = 0; c < kL3FourChannels; ++c) {
-      o.row_bits[c] =
-          patches[lane / kL3Groups].starts[c][o.Codes(c) / kL3Group];
+      o.row_bits[c] = o.shared.Word(kL3StartsAt + 4 * c * (kL3Groups + 1) +
+                                    4 * o.Codes(c) / kL3Group);
       if (o.NoCodes(c) == 0) o.row_bits[c] |= kL3IsOdd;
     }
   });
@@ -225,11 +227,11 @@ LIQUID_DEVICE void L3FindStarts(
 template <typename Warp>
 LIQUID_DEVICE bool L3TakeOddGroups(
     Warp& warp, typename Warp::template LanesOf<L3LaneOfRice>& own,
-    uint32_t row, L3SharedRicePatch* patches) {
+    uint32_t row) {
   const bool all_found = warp.Ballot([&](uint32_t lane) {
     return static_cast<int32_t>(own[lane].found) < 0;
   }) == 0;
-  if (!all_found) L3FindStarts(warp, own, patches);
+  if (!all_found) L3FindStarts(warp, own);
   warp.Each([&](uint32_t lane) {
     L3LaneOfRice& o = own[lane];
     o.odd = 0;
@@ -331,19 +333,26 @@ LIQUID_DEVICE void L3TakeEscapes(
       if ((o.odd >> c & 1) == 0) continue;
       uint32_t at = o.back[c] + (lows[lane] >> 8 * c & 0xFF) +
                     (counts[lane] >> 8 * c & 0xFF);
+      // Of a number eight bits count: they are put where the zeros were.
+      const uint32_t place =
+          row * kL3FourRowBytes + c * kL3V2Patch + o.Codes(c);
       LIQUID_UNROLL
       for (uint32_t half = 0; half < 2; ++half) {
-        const uint32_t escapes = L3EscapesIn(L3OddZeros(o, c, row, half));
+        const uint32_t to = place + half * (kL3Group / 2);
+        uint32_t* pair = &o.numbers[c][2 * half];
+        uint32_t escapes = L3EscapesIn(o.shared.Word(to));
         if (escapes == 0) continue;
-        LIQUID_UNROLL
-        for (uint32_t i = 0; i < kL3Group / 2; ++i) {
-          if ((escapes >> 8 * i & 0xFF) == 0) continue;
-          uint32_t* number = &o.numbers[c][half * 2 + i % 2];
-          const uint32_t value = o.words.Word(at / 4) >> 8 * (at % 4) & 0xFF;
-          *number = i < 2 ? (*number & 0xFFFF0000) | value
-                          : (*number & 0x0000FFFF) | value << 16;
+        o.shared.WriteWord(L3Permute(pair[0], pair[1], 0x6240), to);
+        LIQUID_SELDOM
+        for (; escapes != 0; escapes &= escapes - 1) {
+          const uint32_t value = o.words.Word(at / 4) >> 8 * (at % 4);
+          o.shared.WriteByte(value & 0xFF,
+                             to + (L3HighestBit(escapes & (0 - escapes)) / 8));
           ++at;
         }
+        const uint32_t bytes = o.shared.Word(to);
+        pair[0] = L3Permute(bytes, 0, 0x4240);
+        pair[1] = L3Permute(bytes, 0, 0x4341);
       }
     }
   });

@@ -16,6 +16,11 @@ constexpr uint32_t kL3Sums = 128;  // of which a table says something
 // and beside it: of a group that has a flag.
 constexpr uint32_t kL3NoCodes = 8;
 constexpr uint32_t kL3HasFlag = 0x80;
+// Of a lane without a group: 16 times as much is a sum that no group has, for
+// which the tables end with kL3NoCodes.
+constexpr uint32_t kL3Ended = 67;
+static_assert(kL3Ended + 60 == kL3Sums - 1 && kL3Ended * 16 > kL3Group * 128,
+              "some group has that sum");
 
 // By the sum of a group's magnitudes, as l3.md has it: the low bits of the next
 // row's residuals.
@@ -74,11 +79,7 @@ struct L3RiceWay {
   LIQUID_DEVICE uint32_t Taken() const { return piece.words[1]; }
   LIQUID_DEVICE uint32_t Start() const { return piece.words[2]; }
   // 0x00FF00FF where slopes are smoothed.
-  LIQUID_DEVICE uint32_t Smooth() const { return piece.words[3] & 0x00FF00FF; }
-  // 0x00FF00FF for *top*.
-  LIQUID_DEVICE uint32_t Top() const {
-    return piece.words[3] >> 8 & 0x00FF00FF;
-  }
+  LIQUID_DEVICE uint32_t Smooth() const { return piece.words[3]; }
 };
 
 // Of a patch, in a block's shared memory.
@@ -92,15 +93,19 @@ struct alignas(16) L3SharedRicePatch : L3SharedPixels {
   // Behind `at` of a lane, where a row's groups begin, and where it ends.
   uint32_t starts[kL3FourChannels][kL3Groups + 1];
   uint32_t pieces_end;  // behind the last row that is stored in pieces
-  uint8_t apart[40];
+  uint8_t tops[kL3Bands][kL3FourChannels];  // 0xFF where the predictor is *top*
+  uint8_t apart[28];
 };
 // So no two lanes' pixels meet in a bank of memory.
 static_assert(sizeof(L3SharedRicePatch) % 128 == 64,
               "patches share their banks");
 
 // Where they lie in it.
+constexpr uint32_t kL3FirstAt = kL3FourStoredRows * kL3FourRowBytes;
+constexpr uint32_t kL3RowPitchAt = kL3FirstAt + 8;
+constexpr uint32_t kL3RowBeginAt = kL3FirstAt + 28;
 constexpr uint32_t kL3GroupsAt =
-    kL3FourStoredRows * kL3FourRowBytes + uint32_t{sizeof(L3LinesOfPatch)} + 4;
+    kL3FirstAt + uint32_t{sizeof(L3LinesOfPatch)} + 4;
 static_assert(sizeof(L3SharedPixels) == kL3GroupsAt + 4, "it lies elsewhere");
 constexpr uint32_t kL3ColoursAt = sizeof(L3SharedPixels);
 constexpr uint32_t kL3KsAt = kL3ColoursAt + sizeof(L3Colours);
@@ -109,8 +114,12 @@ constexpr uint32_t kL3LowsAt =
     kL3WaysAt + kL3Bands * kL3FourChannels * uint32_t{sizeof(L3RiceWay)};
 constexpr uint32_t kL3OnesAt =
     kL3LowsAt + (kL3NoCodes + 1) * uint32_t{sizeof(L3LowBits)};
+constexpr uint32_t kL3StartsAt = kL3OnesAt + kL3FourChannels * kL3Groups;
+constexpr uint32_t kL3PiecesEndAt =
+    kL3StartsAt + kL3FourChannels * (kL3Groups + 1) * 4;
+constexpr uint32_t kL3TopsAt = kL3PiecesEndAt + 4;
 static_assert(sizeof(L3SharedRicePatch) ==
-                  kL3OnesAt + kL3FourChannels * kL3Groups + 152,
+                  kL3TopsAt + kL3Bands * kL3FourChannels + 28,
               "they lie elsewhere");
 
 // As L3SharedFours.
@@ -129,8 +138,8 @@ struct L3LaneOfRice : L3LaneOfPixels {
   // Of each channel the bit before those that are to be read, and where the
   // bytes begin that have been read.
   uint32_t at[kL3FourChannels], back[kL3FourChannels];
-  L3Shared shared, ks;  // the patch, and its table or what is in the place
-  L3Shared places;      // kL3OnesTable
+  L3Shared shared;  // the patch
+  L3Shared places;  // kL3OnesTable
   // Of the next row, a byte for each channel: the low bits of its group's
   // residuals, or kL3NoCodes; or kL3HasFlag, too. And how many codes are in the
   // groups before.
@@ -162,6 +171,10 @@ struct L3LaneOfRice : L3LaneOfPixels {
   LIQUID_DEVICE L3RiceWay Way(uint32_t band, uint32_t c) const {
     return {shared.Piece(kL3WaysAt + (band * kL3FourChannels + c) *
                                          uint32_t{sizeof(L3RiceWay)})};
+  }
+  // 0xFF for *top*, else 0.
+  LIQUID_DEVICE uint32_t Top(uint32_t band, uint32_t c) const {
+    return shared.Byte(kL3TopsAt + band * kL3FourChannels + c);
   }
 };
 
@@ -212,10 +225,8 @@ LIQUID_DEVICE inline bool L3ReadRiceWords(uint32_t group,
                                 left   ? 0
                                 : part ? 0x00610061u
                                        : 0x00800080u,
-                                smooth ? 0x00FF00FFu
-                                : predictor == L3CompactPredictor::kTop
-                                    ? 0xFF00FF00u
-                                    : 0}};
+                                smooth ? 0x00FF00FFu : 0}};
+      shared->tops[band][c] = predictor == L3CompactPredictor::kTop ? 0xFF : 0;
     }
     // Those of sums below the limit have flags.
     const uint32_t limit = 0x08030100 >> 8 * (word >> 18 & 3) & 0xFF;
@@ -254,8 +265,7 @@ LIQUID_DEVICE inline void L3EndLane(uint32_t group, uint32_t y,
                                     L3SharedRicePatch* shared,
                                     L3LaneOfRice* own) {
   if (y < shared->rows_end && group < shared->groups) return;
-  own->ks = L3Shared(&shared->ks[0][kL3Sums - 1]);
-  own->ks_of_row = kL3NoCodes * 0x00010101;
+  own->ks_of_row = kL3NoCodes * 0x00010101 | kL3Ended << 24;
 }
 
 }  // namespace liquid

@@ -10,6 +10,8 @@
 //           EachThread(f(thread))     a barrier follows
 //           EachWarp(count, f(warp, index))  likewise; of the first `count`
 //                                            warps
+//           PutAside(number)          keeps in memory what all threads have;
+//           TakeBack()                gives it back, a barrier later
 //   Warp    LanesOf<T>, Lanes         a T, a uint32_t for every lane
 //           Zeros()                   Lanes, all 0
 //           Each(f(lane))             what it writes to memory is seen after it
@@ -163,6 +165,12 @@ class L3Shared {
 #if defined(__CUDACC__)
   __device__ explicit L3Shared(const void* at)
       : at_(L3Opaque(static_cast<uint32_t>(__cvta_generic_to_shared(at)))) {}
+  // Of an address that the compiler knows: it takes no register.
+  static __device__ L3Shared Known(const void* at) {
+    L3Shared known;
+    known.at_ = static_cast<uint32_t>(__cvta_generic_to_shared(at));
+    return known;
+  }
   __device__ uint32_t Byte(uint32_t offset) const {
     uint32_t byte;
     asm volatile("ld.shared.u8 %0, [%1];"
@@ -202,6 +210,10 @@ class L3Shared {
                  "r"(low), "r"(high)
                  : "memory");
   }
+  __device__ void WriteWord(uint32_t word, uint32_t offset) const {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(at_ + offset), "r"(word)
+                 : "memory");
+  }
   __device__ void WriteByte(uint32_t byte, uint32_t offset) const {
     asm volatile("st.shared.u8 [%0], %1;" ::"r"(at_ + offset), "r"(byte)
                  : "memory");
@@ -211,6 +223,7 @@ class L3Shared {
   uint32_t at_;
 #else
   explicit L3Shared(void* at) : at_(static_cast<uint8_t*>(at)) {}
+  static L3Shared Known(void* at) { return L3Shared(at); }
   uint32_t Byte(uint32_t offset) const { return at_[offset]; }
   uint32_t Word(uint32_t offset) const {
     return L3Read<uint32_t>(at_ + offset);
@@ -221,6 +234,9 @@ class L3Shared {
   L3Piece Piece(uint32_t offset) const { return L3Read<L3Piece>(at_ + offset); }
   void Write(uint32_t low, uint32_t high, uint32_t offset) const {
     L3Write(uint64_t{high} << 32 | low, at_ + offset);
+  }
+  void WriteWord(uint32_t word, uint32_t offset) const {
+    L3Write(word, at_ + offset);
   }
   void WriteByte(uint32_t byte, uint32_t offset) const {
     at_[offset] = static_cast<uint8_t>(byte);
@@ -439,6 +455,21 @@ class L3DeviceBlock {
       f(warp, threadIdx.x / kL3Warp);
     }
     __syncthreads();
+  }
+  __device__ void PutAside(uint32_t number) {
+    if (threadIdx.x == 0) *Aside() = number;
+  }
+  __device__ uint32_t TakeBack() {
+    const uint32_t number = *Aside();
+    __syncthreads();
+    return number;
+  }
+
+ private:
+  // The compiler must not know what lies there.
+  static __device__ volatile uint32_t* Aside() {
+    __shared__ volatile uint32_t number[1];
+    return number;
   }
 };
 
