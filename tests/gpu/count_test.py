@@ -1,13 +1,19 @@
 """What the kernels take of a multiprocessor does not grow."""
 
 import os
+import pathlib
 import pipes
 import shutil
+import subprocess
+import tempfile
+import unittest
 from typing import NamedTuple
 
 import count
+import interpreted
 from absl.testing import absltest, parameterized
 
+_NVCC = os.environ.get("LIQUID_NVCC") or shutil.which("nvcc")
 _NVDISASM = os.environ.get("LIQUID_NVDISASM") or shutil.which("nvdisasm")
 
 
@@ -18,34 +24,54 @@ class Most(NamedTuple):
   code: int  # of machine code, by all pipes: a warp starts one a cycle at best
   alu: int  # of these, by the pipe for integers, which takes two cycles
   fma: int
-  registers: int
-  stack: int  # bytes
-  spills: int
 
 
 # Of the portrait's middle; what was counted, and up to a tenth more. Make them less.
 _MOST = (
   (
     count.Case("l3 v2", "u8_u8"),
-    Most(7_400, 5_500, 2_750, 1_800, 80, 32, 120),
+    Most(7_400, 5_500, 2_750, 1_800),
   ),
   (
     count.Case("l3 v2", "u8_f32"),
-    Most(16_000, 21_000, 6_750, 7_750, 80, 80, 300),
+    Most(16_000, 21_000, 6_750, 7_750),
   ),
   (
     count.Case("l3 v2", "u8_bf16"),
-    Most(23_700, 27_000, 11_700, 7_900, 80, 48, 250),
+    Most(23_700, 27_000, 11_700, 7_900),
   ),
   (
     count.Case("l3-compact", "u8_u8"),
-    Most(30_000, 24_100, 13_400, 5_400, 80, 112, 480),
+    Most(30_000, 24_100, 13_400, 5_600),
   ),
   (
     count.Case("l3 v1", "u8_u8"),
-    Most(103_400, 102_600, 46_300, 23_400, 64, 80, 0),
+    Most(103_400, 102_600, 46_300, 23_400),
   ),
 )
+
+
+# Bytes that are stored and loaded, of kernels that spill: what nvcc 13 and NVRTC 12.9
+# said, and a tenth more. No kernel takes more than 80 registers. Make them less.
+_SPILLS_OF_NVCC = {
+  "l3_compact_u16_f32": 26,
+  "l3_compact_u8_bf16": 88,
+  "l3_compact_u8_f32": 101,
+  "l3_v1_u8_f32": 26,
+  "l3_v2_u16_bf16": 26,
+  "l3_v2_u16_f32": 26,
+  "l3_v2_u8_bf16": 52,
+  "l3_v2_u8_f32": 13,
+}
+_SPILLS_OF_NVRTC = {
+  "l3_compact_u16_f32": 17,
+  "l3_compact_u8_bf16": 286,
+  "l3_compact_u8_f32": 140,
+  "l3_compact_u8_u8": 83,
+  "l3_v2_u8_bf16": 211,
+  "l3_v2_u8_f32": 184,
+  "l3_v2_u8_u8": 35,
+}
 
 
 class CountTest(parameterized.TestCase):
@@ -58,11 +84,6 @@ class CountTest(parameterized.TestCase):
     code, _ = count.compiled()
     self.assertLessEqual(kernels.issued, patches * most.ptx)
     self.assertGreater(kernels.issued, 0.75 * patches * most.ptx)
-    for kernel in kernels.counts:
-      taken = code.resources[kernel.name]
-      self.assertLessEqual(taken["registers"], most.registers)
-      self.assertLessEqual(taken["stack"], most.stack)
-      self.assertLessEqual(taken["spills"], most.spills)
     by_ptx = pipes.of_ptx(kernels.counts)
     self.assertGreater(by_ptx["alu"], by_ptx["lsu"])
     if not _NVDISASM:
@@ -78,9 +99,31 @@ class CountTest(parameterized.TestCase):
     code, program = count.compiled()
     names = {f"liquid_l3_{kind}_u8_u8" for kind in ("v2", "compact", "v1", "raw")}
     self.assertContainsSubset(names, code.resources)
-    for name, taken in code.resources.items():
+    for name in code.resources:
       self.assertEqual(program.kernel(name).name, name)
-      self.assertBetween(taken["registers"], 16, 128)
+    self._check_resources(code.resources, _SPILLS_OF_NVRTC)
+
+  @unittest.skipUnless(_NVCC, "there is no nvcc")
+  def test_what_kernels_take_with_nvcc(self):
+    with tempfile.TemporaryDirectory() as folder:
+      source = pathlib.Path(folder) / "module.cu"
+      source.write_bytes(interpreted.source())
+      options = ["-std=c++17", "-O3", "-arch=sm_90", "-Xptxas=-v", "-cubin"]
+      done = subprocess.run(
+        [_NVCC, *options, "-o", source.with_suffix(".cubin"), source],
+        check=True,
+        capture_output=True,
+        text=True,
+      )
+    self._check_resources(pipes.resources(done.stderr), _SPILLS_OF_NVCC)
+
+  def _check_resources(self, resources, spills):
+    self.assertContainsSubset({f"liquid_{name}" for name in spills}, resources)
+    for name, taken in resources.items():
+      with self.subTest(name):
+        self.assertBetween(taken["registers"], 16, 80)
+        most = spills.get(name.removeprefix("liquid_"), 0)
+        self.assertLessEqual(taken["spills"], most)
 
 
 class PipesTest(absltest.TestCase):

@@ -76,6 +76,27 @@ def of_ptx(counts: Mapping[Kernel, np.ndarray]) -> collections.Counter[str]:
   return totals
 
 
+def resources(log: str) -> dict[str, dict[str, int]]:
+  """Of each kernel, what a thread takes, by what ptxas says with -v.
+
+  Returns:
+    `registers`, and bytes of the `stack` and of `spills`, stored and loaded ones.
+  """
+  return {
+    name: {
+      "registers": int(registers),
+      "stack": int(stack),
+      "spills": int(stored) + int(loaded),
+    }
+    for name, stack, stored, loaded, registers in re.findall(
+      r"entry function '(\w+)' for .*?(\d+) bytes stack frame, (\d+) bytes spill"
+      r" stores, (\d+) bytes spill loads\n.*?Used (\d+) registers",
+      log,
+      re.DOTALL,
+    )
+  }
+
+
 class Compiled:
   """The kernels as machine code of sm_90.
 
@@ -84,24 +105,12 @@ class Compiled:
 
   Attributes:
     ptx: the text that became the machine code.
-    resources: of each kernel, its `registers`, and bytes of its `stack`, of `spills`.
+    resources: of each kernel what a thread takes, as `resources` has it.
   """
 
   def __init__(self, source: bytes):
     self.ptx, self._cubin, log = nvrtc.compile_with_lines(source, "sm_90")
-    self.resources = {
-      name: {
-        "registers": int(registers),
-        "stack": int(stack),
-        "spills": int(stored) + int(loaded),
-      }
-      for name, stack, stored, loaded, registers in re.findall(
-        r"entry function '(\w+)' for .*?(\d+) bytes stack frame, (\d+) bytes spill"
-        r" stores, (\d+) bytes spill loads\n.*?Used (\d+) registers",
-        log,
-        re.DOTALL,
-      )
-    }
+    self.resources = resources(log)
 
   def machine_code(self, nvdisasm: str) -> dict[str, list[tuple[int, str]]]:
     """Of each kernel, the instructions: a line of PTX, and the instruction's name."""

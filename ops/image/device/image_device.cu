@@ -14,14 +14,16 @@
 #include "ops/image/device/image_device_erase.cuh"
 #include "ops/image/device/image_device_mix.cuh"
 
-#define LIQUID_IMAGE_KERNEL(name, sample, out)                          \
-  extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)   \
-      liquid_image_##name(const liquid::L3DeviceOutput* output,         \
-                          const liquid::ImageDeviceSample* samples,     \
-                          uint32_t count, const uint32_t* tables,       \
-                          void* pixels, const void* scratch) {          \
-    liquid::ImageMakeTiles<sample, out>(output, samples, count, tables, \
-                                        pixels, scratch);               \
+// With room for a number of blocks: without, a compiler takes fewer registers,
+// and spills.
+#define LIQUID_IMAGE_KERNEL(name, sample, out)                           \
+  extern "C" __global__ void __launch_bounds__(liquid::kImageThreads, 8) \
+      liquid_image_##name(const liquid::L3DeviceOutput* output,          \
+                          const liquid::ImageDeviceSample* samples,      \
+                          uint32_t count, const uint32_t* tables,        \
+                          void* pixels, const void* scratch) {           \
+    liquid::ImageMakeTiles<sample, out>(output, samples, count, tables,  \
+                                        pixels, scratch);                \
   }
 
 #define LIQUID_IMAGE_KERNELS(stored, sample)                   \
@@ -33,7 +35,7 @@
 LIQUID_IMAGE_KERNELS(u8, uint8_t)
 LIQUID_IMAGE_KERNELS(u16, uint16_t)
 
-extern "C" __global__ void __launch_bounds__(liquid::kImageThreads)
+extern "C" __global__ void __launch_bounds__(liquid::kImageThreads, 8)
     liquid_image_luma(const liquid::L3DeviceOutput* output,
                       const liquid::ImageDeviceSample* samples, uint32_t count,
                       const uint32_t* tables, uint32_t* luma,

@@ -14,20 +14,30 @@
 // registers of another.
 #include "ops/codecs/l3/device/l3_device.cuh"
 
-// At most a warp for each of four channels; and few registers, for many blocks.
-// Of version 2 with 8 bits, of both profiles, a warp does four patches: it has
-// more to keep.
-#define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                 \
-  extern "C" __global__ void __launch_bounds__(                            \
-      128, liquid::L3TasksAtOnce<liquid::L3TaskKind::kind, sample>(        \
-               liquid::kL3FourChannels) > 1                                \
-               ? 6                                                         \
-               : 8) liquid_l3_##name(const liquid::L3DeviceOutput* output, \
-                                     const liquid::L3DeviceTask* tasks,    \
-                                     uint32_t count, const uint8_t* bytes, \
-                                     void* pixels, uint32_t* results) {    \
-    liquid::L3DoTasks<liquid::L3TaskKind::kind, sample, out, variant>(     \
-        output, tasks, count, bytes, pixels, results);                     \
+namespace {
+
+// How many blocks a multiprocessor is to have room for: the more, the fewer
+// registers. Of version 2 with 8 bits, of both profiles, a warp does four
+// patches and has most to keep; with 16 bits no more blocks find shared memory.
+template <liquid::L3TaskKind kKind, typename Sample>
+LIQUID_HOST_DEVICE constexpr uint32_t LeastBlocks() {
+  using liquid::L3TaskKind;
+  const bool is_v2 = kKind == L3TaskKind::kV2 || kKind == L3TaskKind::kCompact;
+  return !is_v2 ? 8 : sizeof(Sample) == 1 ? 6 : 7;
+}
+
+}  // namespace
+
+// At most a warp for each of four channels.
+#define LIQUID_L3_KERNEL(name, kind, sample, out, variant)                \
+  extern "C" __global__ void __launch_bounds__(                           \
+      128, LeastBlocks<liquid::L3TaskKind::kind, sample>())               \
+      liquid_l3_##name(const liquid::L3DeviceOutput* output,              \
+                       const liquid::L3DeviceTask* tasks, uint32_t count, \
+                       const uint8_t* bytes, void* pixels,                \
+                       uint32_t* results) {                               \
+    liquid::L3DoTasks<liquid::L3TaskKind::kind, sample, out, variant>(    \
+        output, tasks, count, bytes, pixels, results);                    \
   }
 
 #define LIQUID_L3_KERNELS(name, kind, stored, sample)                        \
