@@ -567,9 +567,8 @@ Status CheckL3Device(const std::vector<L3DeviceFile>& files,
   const auto is_it = [&](const L3DeviceTask& task) {
     return task.image == image && L3OrderOf(task) == patch;
   };
-  if (L3ErrorOfKey(key) == L3ErrorOf::kPatch && files[image].jpeg != nullptr) {
-    const auto task =
-        std::find_if(batch.tasks.begin(), batch.tasks.end(), is_it);
+  const auto task = std::find_if(batch.tasks.begin(), batch.tasks.end(), is_it);
+  if (task != batch.tasks.end()) {
     const size_t i = task - batch.tasks.begin();
     return DataLoss(
         NameL3Image(image, files[image].sample) + ": " +

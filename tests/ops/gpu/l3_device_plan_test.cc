@@ -305,6 +305,12 @@ TEST(L3DevicePlanTest, WhatWasNotDoneIsAnError) {
   EXPECT_EQ(status.code(), StatusCode::kDataLoss);
   EXPECT_NE(status.message().find("image 0: l3: patch 4 at"), std::string::npos)
       << status.message();
+  // A device that is broken may name what there is not.
+  for (const uint32_t image : {0u, 1u, kL3MostImages - 1}) {
+    findings.first_error = L3ErrorKey(L3ErrorOf::kPatch, image, 1 << 20, 1);
+    EXPECT_EQ(CheckL3Device(batch.files, device, findings).code(),
+              StatusCode::kInternal);
+  }
 }
 
 // Entries that wrap around 32 bits lie in no file.
