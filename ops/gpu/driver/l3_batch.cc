@@ -33,8 +33,8 @@ Status EndDeviceBatch(size_t crossing, CuResult result, const L3Lane& lane,
                       DeviceBatch* batch) {
   L3LaneTimes times;
   LIQUID_RETURN_IF_ERROR(lane.Ended(result, &times));
-  LIQUID_RETURN_IF_ERROR(
-      CheckL3Device(batch->files, batch->tasks, lane.findings()));
+  LIQUID_RETURN_IF_ERROR(AdviseOnDamage(
+      *batch, CheckL3Device(batch->files, batch->tasks, lane.findings())));
   L3Totals::Process().Add(static_cast<int64_t>(batch->files.size()),
                           static_cast<int64_t>(crossing), times);
   EndMoves(batch);

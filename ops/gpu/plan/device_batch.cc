@@ -239,6 +239,46 @@ Status CheckAlike(const DeviceSteps& steps) {
   return OkStatus();
 }
 
+Status Plan(const DeviceSteps& steps, const L3Parallel& parallel,
+            DeviceBatch* batch) {
+  const size_t n = batch->files.size();
+  if (!batch->inputs.empty() && batch->inputs.size() != n * steps.views()) {
+    return InvalidArgument("views (" + std::to_string(steps.views()) +
+                           ") must be as many as those of the records' plans");
+  }
+  // Plans were made by what the rows say.
+  for (size_t i = 0; i < batch->rows.size(); ++i) {
+    LIQUID_RETURN_IF_ERROR(
+        CheckL3File(batch->files[i], i, batch->rows[i], steps.limits));
+  }
+  LIQUID_RETURN_IF_ERROR(PlanImages(steps, batch));
+  // Only records have what that takes, an index and a recipe.
+  if (!batch->inputs.empty()) {
+    LIQUID_RETURN_IF_ERROR(
+        batch->jpeg.Prepare(steps.limits, parallel, &batch->files));
+  }
+  LIQUID_RETURN_IF_ERROR(PlanL3Device(batch->files, steps.limits, &batch->tasks,
+                                      batch->images.empty()
+                                          ? std::vector<ImageDeviceChunk>()
+                                          : batch->images[0].chunks));
+  if (steps.stacked) LIQUID_RETURN_IF_ERROR(CheckAlike(steps));
+  for (size_t v = 0; v < steps.views(); ++v) {
+    const DeviceView& view = steps.ViewOf(v);
+    LIQUID_RETURN_IF_ERROR(PlanOutput(view, v, batch));
+    if (steps.stacked && v > 0) continue;
+    const L3DeviceOutput& output = batch->outputs.back();
+    const auto images =
+        static_cast<int64_t>(steps.stacked ? n * steps.views() : n);
+    std::vector<int64_t> shape = {images, output.height, output.width,
+                                  output.channels};
+    if (view.planar) {
+      shape = {images, output.channels, output.height, output.width};
+    }
+    batch->arrays.push_back({view.type, std::move(shape)});
+  }
+  return batch->blends.empty() ? OkStatus() : PlanBlends(steps, batch);
+}
+
 }  // namespace
 
 Status ReadDeviceView(const std::vector<std::string>& lines, PixelType type,
@@ -305,42 +345,15 @@ void EndMoves(DeviceBatch* batch) {
 
 Status PlanDeviceBatch(const DeviceSteps& steps, const L3Parallel& parallel,
                        DeviceBatch* batch) {
-  const size_t n = batch->files.size();
-  if (!batch->inputs.empty() && batch->inputs.size() != n * steps.views()) {
-    return InvalidArgument("views (" + std::to_string(steps.views()) +
-                           ") must be as many as those of the records' plans");
+  return AdviseOnDamage(*batch, Plan(steps, parallel, batch));
+}
+
+Status AdviseOnDamage(const DeviceBatch& batch, const Status& status) {
+  if (status.code() != StatusCode::kDataLoss || batch.inputs.empty()) {
+    return status;
   }
-  // Plans were made by what the rows say.
-  for (size_t i = 0; i < batch->rows.size(); ++i) {
-    LIQUID_RETURN_IF_ERROR(
-        CheckL3File(batch->files[i], i, batch->rows[i], steps.limits));
-  }
-  LIQUID_RETURN_IF_ERROR(PlanImages(steps, batch));
-  // Only records have what that takes, an index and a recipe.
-  if (!batch->inputs.empty()) {
-    LIQUID_RETURN_IF_ERROR(
-        batch->jpeg.Prepare(steps.limits, parallel, &batch->files));
-  }
-  LIQUID_RETURN_IF_ERROR(PlanL3Device(batch->files, steps.limits, &batch->tasks,
-                                      batch->images.empty()
-                                          ? std::vector<ImageDeviceChunk>()
-                                          : batch->images[0].chunks));
-  if (steps.stacked) LIQUID_RETURN_IF_ERROR(CheckAlike(steps));
-  for (size_t v = 0; v < steps.views(); ++v) {
-    const DeviceView& view = steps.ViewOf(v);
-    LIQUID_RETURN_IF_ERROR(PlanOutput(view, v, batch));
-    if (steps.stacked && v > 0) continue;
-    const L3DeviceOutput& output = batch->outputs.back();
-    const auto images =
-        static_cast<int64_t>(steps.stacked ? n * steps.views() : n);
-    std::vector<int64_t> shape = {images, output.height, output.width,
-                                  output.channels};
-    if (view.planar) {
-      shape = {images, output.channels, output.height, output.width};
-    }
-    batch->arrays.push_back({view.type, std::move(shape)});
-  }
-  return batch->blends.empty() ? OkStatus() : PlanBlends(steps, batch);
+  return DataLoss(status.message() +
+                  "; liquid_tf.verify(path) lists all that is damaged");
 }
 
 }  // namespace liquid

@@ -105,6 +105,10 @@ void AddRecords(const std::vector<RecordPtr>& records,
 // is no memory, is not kept.
 void EndMoves(DeviceBatch* batch);
 
+// What a dataset tells its user of a batch: of damage also how to find all of
+// it. Files by themselves are of no dataset.
+Status AdviseOnDamage(const DeviceBatch& batch, const Status& status);
+
 // Plans a batch of at least one file; JPEG files must be records. `parallel`
 // decodes those that no device does. Errors: those of PlanImageDevice,
 // JpegDeviceFiles::Prepare and PlanL3Device; DataLoss for a file that is not

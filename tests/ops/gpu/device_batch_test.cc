@@ -61,7 +61,8 @@ TEST(DeviceBatchTest, StepsThatImagesDoNotFitAreRefused) {
     EXPECT_EQ(status.code(), StatusCode::kDataLoss);
     EXPECT_EQ(status.message(),
               "image 0 (sample 7) has 4 channels of 8 bits, which the steps do "
-              "not take: it is none that the dataset's manifest describes");
+              "not take: it is none that the dataset's manifest describes; "
+              "liquid_tf.verify(path) lists all that is damaged");
   }
 }
 
