@@ -139,9 +139,15 @@ Status PlanImages(const DeviceSteps& steps, DeviceBatch* batch) {
   }
   LIQUID_RETURN_IF_ERROR(CheckSizes(steps, *batch));
   const ImageInfo& first = batch->rows[0];
-  LIQUID_RETURN_IF_ERROR(PlanImageDevice(recipes, steps.stacked, batch->inputs,
-                                         first.channels, first.bits,
-                                         &batch->images));
+  size_t failed = 0;
+  const Status planned =
+      PlanImageDevice(recipes, steps.stacked, batch->inputs, first.channels,
+                      first.bits, &batch->images, &failed);
+  if (!planned.ok()) {
+    return Status(planned.code(),
+                  NameL3Image(failed, batch->files[failed].sample) + ": " +
+                      planned.message());
+  }
   for (size_t i = 0; i < n; ++i) {
     batch->files[i].window = batch->images[0].windows[i];
   }

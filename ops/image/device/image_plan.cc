@@ -333,7 +333,7 @@ bool NeedsDeviceRecipe(const SamplePlan& plan) {
 Status PlanImageDevice(const std::vector<const Recipe*>& views, bool stacked,
                        const std::vector<ImageDeviceInput>& inputs,
                        uint32_t channels, uint32_t bits,
-                       std::vector<ImageDeviceBatch>* batches) {
+                       std::vector<ImageDeviceBatch>* batches, size_t* failed) {
   batches->clear();
   std::vector<ViewPlan> plans;
   for (size_t v = 0; v < views.size(); ++v) {
@@ -343,7 +343,12 @@ Status PlanImageDevice(const std::vector<const Recipe*>& views, bool stacked,
       plans.back().numbers.push_back(
           static_cast<uint32_t>(stacked ? i : i / views.size()));
     }
-    LIQUID_RETURN_IF_ERROR(PlanView(channels, bits, &plans.back()));
+    const Status planned = PlanView(channels, bits, &plans.back());
+    if (!planned.ok()) {
+      // Each that is planned has a sample.
+      *failed = plans.back().batch.samples.size();
+      return planned;
+    }
   }
   std::vector<Window> windows = plans[0].batch.windows;
   for (size_t v = 1; v < plans.size(); ++v) {

@@ -71,11 +71,12 @@ bool NeedsDeviceRecipe(const SamplePlan& plan);
 // each view by view. `batches`: of each view. All have the same windows, and
 // the same images in their chunks; each begins where the one before has ended,
 // so that they use the same scratch memory. Errors: those of Resampler::Reset;
-// Unimplemented for places that a device does not find.
+// Unimplemented for places that a device does not find; `failed` is then the
+// number of the stored image.
 Status PlanImageDevice(const std::vector<const Recipe*>& views, bool stacked,
                        const std::vector<ImageDeviceInput>& inputs,
                        uint32_t channels, uint32_t bits,
-                       std::vector<ImageDeviceBatch>* batches);
+                       std::vector<ImageDeviceBatch>* batches, size_t* failed);
 
 }  // namespace liquid
 

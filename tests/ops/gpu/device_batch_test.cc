@@ -35,6 +35,32 @@ TEST(DeviceBatchTest, AnImageOfAnotherSizeIsNamed) {
             "size, so crop or resize them");
 }
 
+TEST(DeviceBatchTest, AnImageThatADeviceDoesNotMakeIsNamed) {
+  const DeviceSteps steps;
+  const ImageInfo info = {20, 30, 3, 8};
+  const std::vector<uint8_t> pixels(info.PixelBytes());
+  std::string file;
+  ASSERT_TRUE(Encode(Format::kRaw, {}, info, pixels.data(), &file).ok());
+  std::vector<SamplePlan> plans(2);
+  DeviceBatch batch;
+  for (uint32_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(PlanSample(steps.recipe, 0, i, info.height, info.width, 1,
+                           steps.limits.max_pixels, &plans[i])
+                    .ok());
+    batch.files.push_back({ByteSpan(file.data(), file.size()), {}, 7 + i});
+    batch.inputs.push_back({&plans[i], info.height, info.width});
+    batch.rows.push_back(info);
+  }
+  Operation operation;
+  operation.kind = OperationKind::kAffine;
+  operation.matrix = {1, .1, 40000, 0, 1, 0};
+  plans[1].policy = {operation};
+  const Status status = PlanDeviceBatch(steps, nullptr, &batch);
+  EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message().find("image 1 (sample 8): a device moves no "), 0u)
+      << status.message();
+}
+
 TEST(DeviceBatchTest, StepsThatImagesDoNotFitAreRefused) {
   Recipe colours, bytes, erased;
   colours.grayscale = 1;

@@ -272,10 +272,11 @@ std::vector<Bytes> MakeOnDevice(const std::vector<Case*>& views,
     }
   }
   std::vector<ImageDeviceBatch> batches;
+  size_t failed = 0;
   const Status planned =
       PlanImageDevice(recipes, /*stacked=*/false, inputs,
                       static_cast<uint32_t>(views[0]->finish.channels),
-                      8 * sizeof(Sample), &batches);
+                      8 * sizeof(Sample), &batches, &failed);
   EXPECT_TRUE(planned.ok()) << planned.message();
   std::vector<Bytes> pixels;
   for (size_t v = 0; v < batches.size(); ++v) {
@@ -533,7 +534,9 @@ TEST(ImageDeviceTest, ScratchMemoryIsBounded) {
     inputs.push_back({&plans[i], height, width});
   }
   std::vector<ImageDeviceBatch> batches;
-  ASSERT_TRUE(PlanImageDevice({&recipe}, false, inputs, 3, 8, &batches).ok());
+  size_t failed = 0;
+  ASSERT_TRUE(
+      PlanImageDevice({&recipe}, false, inputs, 3, 8, &batches, &failed).ok());
   const ImageDeviceBatch& batch = batches[0];
   std::vector<uint32_t> counts;
   for (const ImageDeviceChunk& chunk : batch.chunks) {
@@ -560,8 +563,9 @@ TEST(ImageDeviceTest, ViewsAreOfOneDecode) {
   }
   for (const bool stacked : {false, true}) {
     std::vector<ImageDeviceBatch> batches;
+    size_t failed = 0;
     ASSERT_TRUE(PlanImageDevice({&recipes[0], &recipes[1]}, stacked, inputs, 3,
-                                8, &batches)
+                                8, &batches, &failed)
                     .ok());
     ASSERT_EQ(batches.size(), 2u);
     for (uint32_t v = 0; v < 2; ++v) {
@@ -584,14 +588,18 @@ TEST(ImageDeviceTest, WhatADeviceDoesNotDoIsRefused) {
   Recipe recipe;
   SamplePlan plan;
   ASSERT_TRUE(PlanSample(recipe, 0, 0, 20, 30, 1, 1 << 24, &plan).ok());
+  const SamplePlan near = plan;
   // Places so far away that Pillow adds up steps.
   Operation operation;
   operation.kind = OperationKind::kAffine;
   operation.matrix = {1, .1, 40000, 0, 1, 0};
   plan.policy = {operation};
   std::vector<ImageDeviceBatch> batches;
+  size_t failed = 0;
   const Status far =
-      PlanImageDevice({&recipe}, false, {{&plan, 20, 30}}, 3, 8, &batches);
+      PlanImageDevice({&recipe}, false, {{&near, 20, 30}, {&plan, 20, 30}}, 3,
+                      8, &batches, &failed);
+  EXPECT_EQ(failed, 1u);
   EXPECT_EQ(far.code(), StatusCode::kUnimplemented);
   EXPECT_NE(far.message().find("2^15"), std::string::npos);
 }
