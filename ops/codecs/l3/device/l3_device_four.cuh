@@ -227,18 +227,15 @@ LIQUID_DEVICE bool L3BeginPixels(const L3Lines<Out>& lines,
   return pieces && known;
 }
 
-// A bit for each patch that L3StoreFourLines stores, and the most rows that one
-// has.
+// A bit for each patch that L3StoreFourLines stores.
 template <typename Patch>
-LIQUID_DEVICE uint32_t L3LinesOfPatches(const Patch* patches,
-                                        uint32_t* most_rows) {
+LIQUID_DEVICE uint32_t L3LinesOfPatches(const Patch* patches) {
   uint32_t lines = 0;
   LIQUID_UNROLL
-  for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
-    const uint32_t rows = patches[patch].rows_end;
-    *most_rows = *most_rows < rows ? rows : *most_rows;
-    lines |= (rows != 0 && patches[patch].lines.row_end != 0 ? 1u : 0u)
-             << patch;
+  for (uint32_t i = 0; i < kL3FourPatches; ++i) {
+    const bool stores =
+        patches[i].rows_end != 0 && patches[i].lines.row_end != 0;
+    lines |= (stores ? 1u : 0u) << i;
   }
   return lines;
 }

@@ -17,6 +17,7 @@ namespace liquid {
 // bit kL3LinesFrom on, a bit for each that L3StoreFourLines stores.
 constexpr uint32_t kL3Smooths = 1, kL3Tops = 2, kL3Means = 4, kL3Flags = 8;
 constexpr uint32_t kL3LinesFrom = 4;
+
 // What a warp knows of its rows, in one register, of which they need all: the
 // bits above, how many rows are left up to where some patch ends, and the row.
 struct L3RowsOfWarp {
@@ -310,8 +311,7 @@ LIQUID_DEVICE uint32_t L3DecodeRiceFour(
     }
     if (!known && lane % kL3Groups == 0) patches[patch].pieces_end = 0;
   });
-  uint32_t last = 0;
-  L3RowsOfWarp rows = {L3LinesOfPatches(patches, &last) << kL3LinesFrom};
+  L3RowsOfWarp rows = {L3LinesOfPatches(patches) << kL3LinesFrom};
   rows.Set(kL3Means, warp.Ballot([&](uint32_t lane) {
     return patches[lane / kL3Groups].colours.mean != 0;
   }) != 0);

@@ -346,8 +346,13 @@ LIQUID_DEVICE uint32_t L3DecodeFour(Warp& warp, const L3DeviceTask* tasks,
     }
     if (!known) own[lane].rows = 0;
   });
+  const uint32_t lines = L3LinesOfPatches(patches);
   uint32_t last = 0;
-  const uint32_t lines = L3LinesOfPatches(patches, &last);
+  LIQUID_UNROLL
+  for (uint32_t patch = 0; patch < kL3FourPatches; ++patch) {
+    const uint32_t rows = patches[patch].rows_end;
+    last = last < rows ? rows : last;
+  }
   const bool means = warp.Ballot([&](uint32_t lane) {
     return own[lane].colours.mean != 0;
   }) != 0;
