@@ -51,6 +51,11 @@ class Planner {
                      window_.width * info.image.BytesPerPixel()));
     LIQUID_RETURN_IF_ERROR(CheckSize(info.image));
     if (format == Format::kRaw) {
+      if (info.image.RowBytes() > UINT32_MAX) {
+        return InvalidArgument(
+            "raw: a device takes rows of up to 2^32 - 1 "
+            "bytes: decode the image on the processors");
+      }
       AddRaw(info.image);
       return OkStatus();
     }
@@ -96,7 +101,7 @@ class Planner {
  private:
   // Has the launch do an image's tasks.
   void Take(const L3DeviceImage& image, L3DeviceLaunch* launch) {
-    const uint32_t count = L3CountTasks(image);
+    const auto count = static_cast<uint32_t>(L3CountTasks(image));
     batch_->images.push_back(image);
     batch_->images.back().first_task = batch_->n_tasks;
     batch_->n_tasks += count;
@@ -480,13 +485,23 @@ Status PlanFiles(const std::vector<L3DeviceFile>& files,
   return OkStatus();
 }
 
+// Tasks are numbered in 32 bits.
+Status CheckTasks(const L3DeviceBatch& batch) {
+  uint64_t tasks = batch.tasks.size();
+  for (const L3DeviceImage& image : batch.images) tasks += L3CountTasks(image);
+  if (tasks <= UINT32_MAX) return OkStatus();
+  return InvalidArgument(
+      "l3: a batch for a device has up to 2^32 - 1 patches, this has " +
+      std::to_string(tasks) + ": make batches smaller");
+}
+
 }  // namespace
 
 Status PlanL3Device(const std::vector<L3DeviceFile>& files,
                     const DecodeLimits& limits, L3DeviceBatch* batch,
                     const std::vector<ImageDeviceChunk>& chunks) {
   const Status status = PlanFiles(files, limits, chunks, batch, nullptr);
-  if (status.ok()) return status;
+  if (status.ok()) return CheckTasks(*batch);
   // An image before may be damaged, too, where only a device would have looked.
   L3TaskPlan unused;
   LIQUID_RETURN_IF_ERROR(PlanL3Tasks(files, limits, &unused, chunks));

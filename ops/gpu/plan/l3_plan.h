@@ -101,7 +101,8 @@ struct L3TaskPlan {
 // files need them.
 // O(images), and a look at each entry of a table. Errors: those of PeekL3 and
 // PeekRaw, with the image's number in front; InvalidArgument for a window that
-// does not fit, and where the windows' sizes, the channels or the bits differ.
+// does not fit, where the windows' sizes, the channels or the bits differ, and
+// for what 32 bits do not number.
 // Damage to a table is for the device to find (CheckL3Device).
 Status PlanL3Device(const std::vector<L3DeviceFile>& files,
                     const DecodeLimits& limits, L3DeviceBatch* batch,

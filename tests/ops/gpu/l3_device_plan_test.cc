@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "ops/codecs/raw/raw_codec.h"
 #include "tests/ops/codecs/l3_testing.h"
 #include "tests/ops/gpu/host_device.h"
 
@@ -310,6 +311,34 @@ TEST(L3DevicePlanTest, WhatWasNotDoneIsAnError) {
     findings.first_error = L3ErrorKey(L3ErrorOf::kPatch, image, 1 << 20, 1);
     EXPECT_EQ(CheckL3Device(batch.files, device, findings).code(),
               StatusCode::kInternal);
+  }
+}
+
+// Of a file that lies on the device, a header is all that is looked at.
+TEST(L3DevicePlanTest, WhatTakesMoreThan32BitsIsRefused) {
+  DecodeLimits limits;
+  limits.max_pixels = uint64_t{1} << 56;
+  const struct {
+    ImageInfo image;
+    const char* message;
+  } cases[] = {
+      {{1u << 28, 1u << 28, 1, 8},
+       "l3: a batch for a device has up to 2^32 - 1 patches, this has "
+       "4398046511104: make batches smaller"},
+      {{1, 1u << 29, 4, 16},
+       "image 0: raw: a device takes rows of up to 2^32 - 1 bytes: decode the "
+       "image on the processors"},
+  };
+  for (const auto& one : cases) {
+    uint8_t header[kRawHeaderBytes];
+    StoreRawHeader(one.image, header);
+    L3DeviceFile file;
+    file.bytes = ByteSpan(header, kRawHeaderBytes + one.image.PixelBytes());
+    file.on_device = 4096;
+    L3DeviceBatch batch;
+    const Status status = PlanL3Device({file}, limits, &batch);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), one.message);
   }
 }
 

@@ -44,13 +44,13 @@ struct L3Wanted {
 
 // How many tasks an image has: patches row by row, and so rectangles of a raw
 // one.
-LIQUID_DEVICE inline uint32_t L3CountTasks(const L3DeviceImage& image) {
+LIQUID_DEVICE inline uint64_t L3CountTasks(const L3DeviceImage& image) {
   const bool raw = image.kind == L3TaskKind::kRaw;
   const L3Met down(raw ? 0 : image.window_y, image.window_height,
                    raw ? kL3RawRows : image.side);
   const L3Met along(raw ? 0 : image.window_x, image.window_width,
                     raw ? kL3RawColumns : image.side);
-  return down.count * along.count;
+  return uint64_t{down.count} * along.count;
 }
 
 // Where a patch lies in its run, as the table says.
@@ -162,7 +162,8 @@ LIQUID_DEVICE void L3PlanImage(Block& block, const L3DeviceImage& image,
                                const L3DeviceRun* runs, const uint8_t* bytes,
                                L3DeviceTask* tasks, uint32_t* results) {
   block.EachThread([&](uint32_t thread) {
-    const uint32_t count = L3CountTasks(image);
+    // The host has made sure that a batch's are less.
+    const auto count = static_cast<uint32_t>(L3CountTasks(image));
     for (uint32_t i = thread; i < count; i += block.Threads()) {
       L3DeviceTask task;
       L3PlanTask(image, runs, bytes, i, &task);
