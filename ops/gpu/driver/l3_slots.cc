@@ -1,9 +1,16 @@
 #include "ops/gpu/driver/l3_slots.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace liquid {
+namespace {
+
+// Calls that show how many free slots are needed.
+constexpr uint64_t kShowing = 64;
+
+}  // namespace
 
 Status L3Slots::FindFree(Free* found) {
   *found = {};
@@ -34,6 +41,7 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
   // end meanwhile give theirs back.
   Free found;
   {
+    Slots surplus;  // which goes without the lock: the driver may take its time
     std::lock_guard<std::mutex> lock(mutex_);
     LIQUID_RETURN_IF_ERROR(FindFree(&found));
     if (found.longest != nullptr) {
@@ -43,6 +51,7 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
         if (slot != nullptr) slot->is_decoding_ = true;
       }
     }
+    surplus = TakeSurplus();
   }
   std::shared_ptr<L3Slot> slot = found.longest;
   if (slot == nullptr) {
@@ -79,10 +88,30 @@ Status L3Slots::Take(const Make& make, const Fit& fit,
   return fits;
 }
 
+L3Slots::Slots L3Slots::TakeSurplus() {
+  std::vector<size_t> idle;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (HasIdleMemory(*slots_[i])) idle.push_back(i);
+  }
+  least_idle_ = std::min(least_idle_, idle.size());
+  if (calls_ % kShowing != 0) return {};
+  const size_t count = std::max<size_t>(least_idle_, 1) - 1;
+  least_idle_ = SIZE_MAX;
+  Slots surplus;
+  for (size_t i = count; i-- > 0;) {
+    surplus.push_back(std::move(slots_[idle[i]]));
+    slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(idle[i]));
+  }
+  return surplus;
+}
+
+bool L3Slots::HasIdleMemory(const L3Slot& slot) {
+  return slot.is_free_ && !slot.is_decoding_ && !slot.is_empty_;
+}
+
 bool L3Slots::AnyToEmpty() const {
-  return std::any_of(slots_.begin(), slots_.end(), [](const auto& slot) {
-    return slot->is_free_ && !slot->is_decoding_ && !slot->is_empty_;
-  });
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const auto& slot) { return HasIdleMemory(*slot); });
 }
 
 void L3Slots::Empty() {
@@ -90,7 +119,7 @@ void L3Slots::Empty() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& slot : slots_) {
-      if (!slot->is_free_ || slot->is_decoding_ || slot->is_empty_) continue;
+      if (!HasIdleMemory(*slot)) continue;
       slot->is_decoding_ = true;
       idle.push_back(slot);
     }

@@ -2,6 +2,7 @@
 #ifndef LIQUID_OPS_GPU_DRIVER_L3_SLOTS_H_
 #define LIQUID_OPS_GPU_DRIVER_L3_SLOTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,11 +45,12 @@ class L3Slot {
 // that has been free for a call or more waits for steps of the past only, and
 // not for the one that is running, beside which the batch is to be decoded:
 // such a slot is taken, and where there is none, a new one is made. There come
-// to be two more than batches are held. Where the device has no memory for a
-// new one, the batch waits for the running step, in memory that is free now, or
-// that others give back while `fit` waits. A batch that is larger than those
-// before it gets what all free slots have, before it is told that there is no
-// more. A slot that gave its memory for that is as good as a new one.
+// to be two more than batches are held. Who lets go of many leaves more: those
+// that none of some dozens of calls needed go. Where the device has no memory
+// for a new one, the batch waits for the running step, in memory that is free
+// now, or that others give back while `fit` waits. A batch that is larger than
+// those before it gets what all free slots have, before it is told that there
+// is no more. A slot that gave its memory for that is as good as a new one.
 class L3Slots {
  public:
   using Make = std::function<std::unique_ptr<L3Slot>()>;
@@ -72,13 +74,21 @@ class L3Slots {
   Status FindFree(Free* found);
   // Fits a slot that was taken, by what the free ones have where need be.
   Status FitTaken(const Fit& fit, L3Slot* slot);
-  // Whether free slots have memory. With the lock.
+  // Takes free slots that no call has needed for long out of those that are
+  // here. With the lock.
+  Slots TakeSurplus();
+  // Whether a slot is free and has memory. With the lock.
+  static bool HasIdleMemory(const L3Slot& slot);
+  // Whether any is so. With the lock.
   bool AnyToEmpty() const;
   // Has them give it back.
   void Empty();
 
   std::mutex mutex_;
   uint64_t calls_ = 0;
+  // Slots with memory that calls left free, at least, since the last time that
+  // surplus ones went.
+  size_t least_idle_ = SIZE_MAX;
   Slots slots_;
 };
 

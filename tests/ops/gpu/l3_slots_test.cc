@@ -85,6 +85,48 @@ TEST_F(L3SlotsTest, WithoutMemoryWhatWasJustFreedIsTaken) {
   EXPECT_EQ(may_wait_, (std::vector<bool>{false, true}));
 }
 
+TEST_F(L3SlotsTest, WhatNobodyNeedsForLongGoes) {
+  std::vector<std::shared_ptr<Slot>> held(9);
+  std::vector<std::weak_ptr<Slot>> all;
+  const auto there = [&] {
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& slot) { return !slot.expired(); });
+  };
+  for (std::shared_ptr<Slot>& slot : held) {
+    ASSERT_TRUE(Take(&slot).ok());
+    all.push_back(slot);
+  }
+  // Two more come where one is in use after another.
+  std::shared_ptr<Slot> slot;
+  const auto use = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      ASSERT_TRUE(Take(&slot).ok());
+      all.push_back(slot);
+      slot->is_ours = true;
+      slot.reset();
+      std::sort(all.begin(), all.end(), std::owner_less<>());
+      all.erase(std::unique(all.begin(), all.end(),
+                            [](const auto& one, const auto& other) {
+                              return one.lock() == other.lock();
+                            }),
+                all.end());
+    }
+  };
+  use(200);
+  EXPECT_EQ(there(), 9 + 2);
+  // Those that are let go of stay, as long as they are needed again soon.
+  for (int i = 0; i < 20; ++i) {
+    for (const auto& one : held) one->is_ours = true;
+    use(1);
+    for (std::shared_ptr<Slot>& one : held) ASSERT_TRUE(Take(&one).ok());
+  }
+  EXPECT_EQ(there(), 9 + 1);
+  for (const auto& one : held) one->is_ours = true;
+  held.clear();
+  use(200);
+  EXPECT_EQ(there(), 2);
+}
+
 // A device of a few pieces of memory, of which each slot has some.
 class L3SlotsMemoryTest : public L3SlotsTest {
  protected:
