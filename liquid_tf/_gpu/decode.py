@@ -1,13 +1,15 @@
 """`liquid_tf.gpu.decode`: stored bytes to images in a GPU's memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AnySet
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from liquid_tf._gpu.finishing import finishing
 from liquid_tf._loader.device_array import DeviceArray
-from liquid_tf._native import direct_gpu
+from liquid_tf._native import direct_gpu, whole
+from liquid_tf._native import limits as _limits
 from liquid_tf._native.limits import Limits
 from liquid_tf._words import Shown
 from liquid_tf.errors import WrongArgument
@@ -25,8 +27,11 @@ def problem(device: int = 0) -> str | None:
 
   Returns:
     A sentence with what to do, or None where nothing does.
+
+  Raises:
+    ValueError: `device` is no number.
   """
-  return direct_gpu.problem(device)
+  return direct_gpu.problem(whole.number(device, "device", 0))
 
 
 def available(device: int = 0) -> bool:
@@ -52,10 +57,11 @@ def decode(
 
   Args:
     contents: the bytes of n files of L3, of either version and profile, or raw: a
-      sequence, or an array or tensor [n] of strings, as a loader or a dataset gives
-      "bytes". All have the same channels and bits, and windows of one size.
-    windows: integers [n, 4], a (y, x, height, width) in pixels for each image; None for
-      all of each.
+      sequence, an array [n] of objects or a tensor [n] of strings, as a loader or a
+      dataset gives "bytes". All have the same channels and bits, and windows of one
+      size.
+    windows: integers [n, 4], a (y, x, height, width) in pixels for each image, neither
+      side 0; None for all of each.
     transforms: `Normalize` with numbers, `Cast` to float32 or bfloat16, and
       `ChannelsFirst`, of `liquid_tf.transforms`; without the first two images are uint8
       or uint16, as stored.
@@ -67,14 +73,15 @@ def decode(
     every library takes by DLPack without a copy.
 
   Raises:
-    ValueError: a step is wrong; there is no such GPU; a file is damaged, larger than
-      `limits` or of another format, a window does not fit, or images are of different
-      sizes, channels or bits. The message names the image, and of damage the patch and
-      the offset.
+    ValueError: an argument is wrong; a file is damaged, larger than `limits` or of
+      another format, a window does not fit, or images are of different sizes, channels
+      or bits. The message names the image, and of damage the patch and the offset.
     OSError: the GPU has no memory for the batch.
-    RuntimeError: the GPU or its driver is too old, see `problem`; or the driver reports
-      an error.
+    RuntimeError: there is no such GPU, or it or its driver is too old, see `problem`;
+      or the driver reports an error.
   """
+  device = whole.number(device, "device", 0)
+  _limits.check(limits)
   recipe = finishing(transforms, "gpu.decode")
   found = problem(device)
   if found is not None:
@@ -97,20 +104,50 @@ def _files(contents: "Sequence[bytes] | np.ndarray | tf.Tensor") -> list[bytes]:
   # TensorFlow's tensors of strings become arrays of objects.
   if hasattr(contents, "numpy"):
     contents = contents.numpy()
-  files = list(contents) if isinstance(contents, Iterable) else []
-  if not files or not all(isinstance(file, bytes) for file in files):
+  if isinstance(contents, np.ndarray) and (contents.ndim, contents.dtype) != (1, "O"):
+    what = Shown(f"{contents.dtype} {list(contents.shape)}")
+    if contents.dtype.kind == "S":
+      raise WrongArgument("contents", what, _PADDED)
+    raise WrongArgument("contents", what, "must be an array [n] of the bytes of files")
+  # Neither the bytes of one file, nor what has no order.
+  is_several = isinstance(contents, Iterable) and not isinstance(
+    contents, (str, bytes, bytearray, memoryview, Mapping, AnySet)
+  )
+  files = list(contents) if is_several else []
+  if not files:
     what = Shown(f"of {type(contents).__name__}")
-    raise WrongArgument("contents", what, "must be the bytes of at least one file")
+    raise WrongArgument("contents", what, "must be a list of the bytes of files")
+  for i, file in enumerate(files):
+    what = Shown(f"of {type(file).__name__}")
+    if isinstance(file, np.bytes_):
+      raise WrongArgument(f"contents[{i}]", what, _PADDED)
+    if not isinstance(file, bytes):
+      raise WrongArgument(f"contents[{i}]", what, "must be the bytes of a file")
   return files
+
+
+# NumPy's fixed-width strings have no other end than zeros.
+_PADDED = (
+  "must be Python's bytes, in a list or an array of objects: strings of NumPy lose the "
+  "zeros that a file ends with"
+)
 
 
 def _windows(
   windows: "Sequence[Sequence[int]] | np.ndarray | tf.Tensor", n: int
 ) -> np.ndarray:
-  array = np.asarray(windows)
+  try:
+    array = np.asarray(windows)
+  except ValueError:  # of unequal rows
+    array = np.empty(0, object)
   if array.shape != (n, 4) or array.dtype.kind not in "iu":
     what = Shown(f"{array.dtype} {list(array.shape)}")
     raise WrongArgument("windows", what, f"must be integers [{n}, 4], as files are {n}")
-  if array.min() < 0 or array.max() > np.iinfo(np.int32).max:
-    raise WrongArgument("windows", array.tolist(), "must lie inside the images")
+  is_wrong = (array < [0, 0, 1, 1]) | (array > np.iinfo(np.int32).max)
+  for i in np.flatnonzero(is_wrong.any(axis=1))[:1]:
+    raise WrongArgument(
+      f"windows[{i}]",
+      tuple(array[i].tolist()),
+      "must be a (y, x, height, width) inside of the image",
+    )
   return array

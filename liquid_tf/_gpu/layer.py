@@ -7,6 +7,7 @@ from typing import Any
 from liquid_tf import transforms as steps
 from liquid_tf._gpu.finishing import finishing
 from liquid_tf._graph import gpu
+from liquid_tf._native import limits as _limits
 from liquid_tf._native.limits import Limits
 from liquid_tf._tensorflow import tf
 from liquid_tf.errors import WrongArgument
@@ -62,7 +63,9 @@ class Decode(tf.keras.layers.Layer):
     if len(shape) != 3:
       raise WrongArgument("shape", shape, "must be (height, width, channels)")
     self._shape = tuple(shape)
-    self._limits = Limits(**limits) if isinstance(limits, Mapping) else limits
+    self._limits = _limits.check(
+      Limits(**limits) if isinstance(limits, Mapping) else limits
+    )
 
   def call(self, inputs: tf.Tensor | Mapping[str, tf.Tensor]) -> tf.Tensor:
     """Decodes a batch.

@@ -14,6 +14,7 @@ import numpy as np
 from liquid_tf._native import direct
 
 CUDA = 2  # as DLPack numbers kinds of devices
+_MOST_GPUS = 2**31 - 1  # as C numbers them
 
 _NAME = b"dltensor"
 
@@ -135,6 +136,9 @@ def _destructor() -> int:
 
 def problem(number: int) -> str | None:
   """The reason why GPU `number` cannot be used here, with what to do, or None."""
+  # Which C would take for another one.
+  if not 0 <= number <= _MOST_GPUS:
+    return f"there is no GPU {number}: CUDA numbers them from 0"
   end, sentence = direct.call(_functions().liquid_direct_gpu_check, number)
   return sentence if end else None
 
@@ -162,10 +166,11 @@ class Images:
   """Images of a batch, whose memory stays as long as this or a capsule of it.
 
   Args:
-    images: a LiquidImages, which this owns.
+    images: a LiquidImages, which this owns; or null, where a function that makes some
+      puts them into it.
   """
 
-  def __init__(self, images: int):
+  def __init__(self, images: ctypes.c_void_p):
     self._images = images
     # Not when Python ends, where a thread may still use them.
     weakref.finalize(
@@ -182,16 +187,23 @@ class Images:
       BufferError: the stream is of another context, a graph is captured of it, or the
         driver reports an error; the message is a sentence.
     """
-    found = ctypes.c_void_p()
-    end, sentence = direct.call(
-      _functions().liquid_direct_images_tensor,
-      self._images,
-      stream,
-      ctypes.addressof(found),
-    )
+    found, destructor = ctypes.c_void_p(), _destructor()
+    try:
+      end, sentence = direct.call(
+        _functions().liquid_direct_images_tensor,
+        self._images,
+        stream,
+        ctypes.addressof(found),
+      )
+    except BaseException:  # Ctrl-C, as the function came back
+      if found.value:
+        tensor = ManagedTensor.from_address(found.value)
+        tensor.deleter(ctypes.pointer(tensor))
+      raise
     if end:
       raise BufferError(sentence)
-    return _new(found.value, _NAME, _destructor())
+    # From here on it is the capsule's: Python calls no handler before that is there.
+    return _new(found.value, _NAME, destructor)
 
 
 class OnGpu(NamedTuple):
@@ -255,7 +267,9 @@ def decode(
     *(numbers[1].ctypes.data, numbers[1].size),
     max_pixels,
   )
+  # Whose they are before there are any: Ctrl-C is an exception as the function returns.
   made = ctypes.c_void_p()
+  images = Images(made)
   end, sentence = direct.call(
     _functions().liquid_direct_gpu_decode,
     ctypes.addressof(given),
@@ -265,7 +279,6 @@ def decode(
     raise ValueError(sentence)
   if end != _OK:
     raise (OSError if end == _UNAVAILABLE else RuntimeError)(sentence)
-  images = Images(made.value or 0)
   shape, type_ = (ctypes.c_int64 * 4)(), _Type()
   _functions().liquid_direct_images_describe(
     made, ctypes.addressof(shape), ctypes.addressof(type_)

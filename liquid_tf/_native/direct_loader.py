@@ -477,7 +477,9 @@ def _batch(address: int) -> Batch:
   for i in range(batch.images_size):
     one = batch.images[i]
     shape = tuple(_integers(one.shape))
-    images.append(OnGpu(Images(take(address, i)), shape, DTYPES[one.dtype]))
+    images.append(
+      OnGpu(Images(ctypes.c_void_p(take(address, i))), shape, DTYPES[one.dtype])
+    )
   return Batch(
     list(_outputs(owner, batch, images)),
     Place(batch.next.epoch, batch.next.step, batch.next.rest),

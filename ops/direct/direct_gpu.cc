@@ -12,7 +12,6 @@
 #include "ops/codecs/codec.h"
 #include "ops/direct/images.h"
 #include "ops/direct/problem.h"
-#include "ops/engine/batch_pipeline.h"
 #include "ops/gpu/driver/cuda_driver.h"
 #include "ops/gpu/driver/l3_functions.h"
 #include "ops/gpu/driver/l3_module.h"
@@ -38,6 +37,13 @@ LiquidTensorType TypeOf(PixelType type) {
   return {kLiquidFloat, bits, 1};
 }
 
+Status ForkedError(const std::string& belongs) {
+  return Status(StatusCode::kFailedPrecondition,
+                belongs +
+                    " to the process that this one was forked from: "
+                    "start the process by \"spawn\"");
+}
+
 // What a tensor keeps.
 struct Lent {
   LiquidManagedTensor tensor = {};
@@ -57,7 +63,7 @@ void Free(LiquidManagedTensor* tensor) {
 
 Status Lend(const LiquidImages& held, uint64_t stream,
             LiquidManagedTensor** made) {
-  if (held.Forked()) return BatchPipeline::ForkedError();
+  if (held.Forked()) return ForkedError("the images belong");
   const DeviceImages& images = *held.images;
   // 0 is none of DLPack's; and 2 is another stream in each thread, so in the
   // one that frees the tensor.
@@ -139,7 +145,7 @@ Status FindType(const LiquidGpuFiles& given, const DecodeLimits& limits,
 Status DecodeFiles(const LiquidGpuFiles& given, LiquidImages** made) {
   // Of the process that made it, a fork has no decoder.
   static const pid_t process = getpid();
-  if (getpid() != process) return BatchPipeline::ForkedError();
+  if (getpid() != process) return ForkedError("gpu.decode belongs");
   if (given.files_size == 0) {
     return InvalidArgument("contents must have at least one file");
   }

@@ -11,6 +11,7 @@ import textwrap
 import time
 import unittest
 from concurrent import futures
+from unittest import mock
 
 import built
 import cuda_driver
@@ -25,7 +26,7 @@ from patches import encode, make_flat, make_image
 import liquid_tf
 from liquid_tf import codecs, transforms
 from liquid_tf._loader.device_array import DeviceArray
-from liquid_tf._native import ops
+from liquid_tf._native import direct, direct_gpu, ops
 
 _MEAN = (123.675, 116.28, 103.53)
 _STD = (58.395, 57.12, 57.375)
@@ -213,12 +214,32 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
       ([file, deep], {}, "image 1: .*16 bits"),
       ([others[0]], {}, "this is png"),
       ([others[1]], {}, "this is jpeg"),
-      ([], {}, r"contents \(of list\) must be the bytes of at least one file"),
-      (file, {}, r"contents \(of bytes\) must be"),
-      ([[file]], {}, r"contents \(of list\) must be"),
-      ([file, "x"], {}, r"contents \(of list\) must be"),
+      ([], {}, r"contents \(of list\) must be a list of the bytes of files"),
+      (file, {}, r"contents \(of bytes\) must be a list"),
+      ({file}, {}, r"contents \(of set\) must be a list"),
+      ({file: 1}, {}, r"contents \(of dict\) must be a list"),
+      ([[file]], {}, r"contents\[0\] \(of list\) must be the bytes of a file"),
+      ([file, "x"], {}, r"contents\[1\] \(of str\) must be"),
+      ([bytearray(file)], {}, r"contents\[0\] \(of bytearray\) must be"),
+      (
+        np.array([[file]], object),
+        {},
+        r"contents \(object \[1, 1\]\) must be an array",
+      ),
+      (tf.constant(file), {}, r"contents \(of bytes\) must be a list"),
+      (np.array([file]), {}, r"contents \(\|S\d+ \[1\]\) must be .* lose the zeros"),
+      (list(np.array([file])), {}, r"contents\[0\] \(of bytes_\) must be .* the zeros"),
       ([file], {"windows": [(1, 0, 20, 30)]}, "image 0: .*window"),
-      ([file], {"windows": [(-1, 0, 9, 9)]}, "windows .* must lie inside the images"),
+      (
+        [file] * 2,
+        {"windows": [(0, 0, 9, 9), (-1, 0, 9, 9)]},
+        r"windows\[1\] \(\(-1, 0, 9, 9\)\) must be a \(y, x, height, width\) inside",
+      ),
+      ([file], {"windows": [(0, 0, 0, 0)]}, r"windows\[0\] \(\(0, 0, 0, 0\)\) must"),
+      ([file], {"windows": [(0, 0, 0, 9)]}, r"windows\[0\] \(\(0, 0, 0, 9\)\) must"),
+      ([file], {"windows": [(0, 0, 9, 0)]}, r"windows\[0\] \(\(0, 0, 9, 0\)\) must"),
+      ([file], {"windows": [(0, 2**40, 9, 9)]}, r"windows\[0\] .* must be a \(y, x"),
+      ([file] * 2, {"windows": [(0, 0, 9, 9), (0,)]}, r"must be integers \[2, 4\]"),
       (
         [file],
         {"windows": [0, 0, 9, 9]},
@@ -230,6 +251,10 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
         r"\[2, 4\]\) must be integers \[1, 4\]",
       ),
       ([file], {"windows": [[0, 0, 9, 0.5]]}, r"float64 \[1, 4\]\) must be integers"),
+      ([file], {"limits": 599}, r"limits \(599\) must be a liquid_tf.codecs.Limits"),
+      ([file], {"device": -1}, r"device \(-1\) must be a number of at least 0"),
+      ([file], {"device": "gpu"}, r'device \("gpu"\) must be a number'),
+      ([file], {"device": True}, r"device \(True\) must be a number"),
       ([file], {"limits": codecs.Limits(599)}, r"image 0: .*limits=Limits\(pixels=N\)"),
       (
         [file],
@@ -256,7 +281,8 @@ class GpuTest(tf.test.TestCase, parameterized.TestCase):
 class DriverTest(tf.test.TestCase, parameterized.TestCase):
   def test_the_second_gpu(self):
     images = [make_image(i, 64, 64) for i in range(4)]
-    decoded = liquid_tf.gpu.decode([encode(image, "v2") for image in images], device=1)
+    files = [encode(image, "v2") for image in images]
+    decoded = liquid_tf.gpu.decode(files, device=np.int64(1))
     self.assertEqual(decoded.device, 1)
     self.assertAllEqual(_pixels(decoded), np.stack(images))
 
@@ -270,6 +296,48 @@ class DriverTest(tf.test.TestCase, parameterized.TestCase):
       with self.assertRaises(ValueError):
         liquid_tf.gpu.decode([files[0][:-1] + bytes([files[0][-1] ^ 1])])
     self.assertEqual(_FAKE.count("allocated"), before)
+
+  def test_memory_of_many_batches_goes(self):
+    def memory():
+      return _FAKE.count("allocated") - _FAKE.count("freed")
+
+    files = [encode(make_image(i, 64, 64), "v2") for i in range(2)]
+    kept = [liquid_tf.gpu.decode(files) for _ in range(20)]
+    self.assertGreaterEqual(memory(), 2 * 20)
+    kept.clear()
+    for _ in range(200):
+      liquid_tf.gpu.decode(files)
+    # What one batch uses after the other, on either GPU.
+    self.assertLessEqual(memory(), 2 * 2 * 2)
+
+  @parameterized.parameters("decode", "capsule")
+  def test_an_interrupt_leaves_nothing(self, what):
+    files = [encode(make_image(i, 64, 64), "v2") for i in range(2)]
+    called = direct.call
+
+    def interrupted(function, *arguments):
+      called(function, *arguments)
+      # Where a signal's handler is called that came meanwhile.
+      raise KeyboardInterrupt
+
+    def ends():
+      array = liquid_tf.gpu.decode(files)
+      with mock.patch.object(direct, "call", interrupted):
+        if what == "capsule":
+          array.__dlpack__()
+        direct_gpu.decode(
+          *(files, None),
+          **{"dtype": None, "mean": (0,), "std": (1,), "planar": False},
+          **{"max_pixels": 1 << 20, "number": 0},
+        )
+
+    for _ in range(4):
+      liquid_tf.gpu.decode(files)
+    before = _FAKE.count("allocated")
+    for _ in range(5):
+      self.assertRaises(KeyboardInterrupt, ends)
+    # One beside the first.
+    self.assertLessEqual(_FAKE.count("allocated"), before + 2)
 
   def test_a_stream_that_is_behind_keeps_its_images(self):
     images = [make_image(i, 64, 64) for i in range(5)]
@@ -321,7 +389,11 @@ class DriverTest(tf.test.TestCase, parameterized.TestCase):
       with self.assertRaisesRegex(RuntimeError, f"needs a GPU: .*{message}"):
         liquid_tf.gpu.decode([b""])
     self.assertIsNone(liquid_tf.gpu.problem())
-    self.assertIn("there is no GPU 2", liquid_tf.gpu.problem(2))
+    # In 32 bits the last one is number 0.
+    for number in (2, 2**31, 2**32):
+      self.assertIn(f"there is no GPU {number}", liquid_tf.gpu.problem(number))
+    with self.assertRaisesRegex(ValueError, "device"):
+      liquid_tf.gpu.problem("gpu:1")
 
   def _python(self, source: str, *arguments: str) -> str:
     fakes = ("tests/gpu/fake_driver.so", "tests/ops/gpu/fake_nvrtc.so")
