@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from liquid_tf._native.direct_loader import Closed, EngineLoader
 from liquid_tf._native.direct_loader import Draws as EngineDraws
-from liquid_tf._native.direct_loader import EngineLoader
 from liquid_tf._pipeline.draws import Draws
 from liquid_tf._pipeline.state import State
 
@@ -22,6 +22,7 @@ class LoaderState(State):
     rest: draws of the rest that was sought last; None where that was none.
   """
 
+  unmade = LookupError, Closed
   engine: EngineLoader | None = None
   rest: Draws | None = None
 
@@ -52,6 +53,7 @@ class LoaderState(State):
 
     Raises:
       LookupError: there are none yet.
+      Closed: the loader is.
     """
     if self.engine is None:
       raise LookupError("no epoch was begun")

@@ -6,6 +6,7 @@ Its functions may wait, and let other threads of Python run meanwhile.
 import ctypes
 import functools
 import os
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -37,6 +38,10 @@ _ERRORS: dict[int, type[Exception]] = {
 
 class Cancelled(Exception):
   """The epoch was cancelled while something waited for it."""
+
+
+class Closed(RuntimeError):
+  """The loader is closed."""
 
 
 class _Numbers(ctypes.Structure):
@@ -326,10 +331,12 @@ class EngineLoader:
     made = ctypes.c_void_p()
     _call("loader_create", ctypes.addressof(plan), ctypes.addressof(made))
     self._made = made.value
-    self._free = weakref.finalize(self, _free, self._made, os.getpid())
+    # By a function that may be under way, in another thread, when the loader is closed.
+    self._used = threading.Lock()
+    self._free = weakref.finalize(self, _free, self._made, os.getpid(), self._used)
 
   def close(self) -> None:
-    """Ends its threads; nothing else may be under way. Batches stay."""
+    """Ends its threads; of the others, only `stats` may be under way. Batches stay."""
     self._free()
 
   @property
@@ -340,7 +347,7 @@ class EngineLoader:
   @property
   def _loader(self) -> int:
     if not self.is_open:
-      raise RuntimeError("the loader is closed")
+      raise Closed("the loader is closed")
     return self._made
 
   def seek(
@@ -418,19 +425,26 @@ class EngineLoader:
     _functions().liquid_direct_loader_cancel(self._loader)
 
   def stats(self, batches: bool) -> str:
-    """The counters as JSON."""
+    """The counters as JSON. Any thread may call it.
+
+    Raises:
+      Closed: the loader is.
+    """
     found = direct.Bytes()
-    _call("loader_stats", self._loader, batches, ctypes.addressof(found))
+    with self._used:
+      _call("loader_stats", self._loader, batches, ctypes.addressof(found))
     try:
       return ctypes.string_at(found.data, found.size).decode()
     finally:
       _functions().liquid_direct_stats_free(found)
 
 
-def _free(loader: int, owner: int) -> None:
+def _free(loader: int, owner: int, used: threading.Lock) -> None:
   # In a forked child its threads are gone, and its locks may be taken.
-  if os.getpid() == owner:
-    _functions().liquid_direct_loader_cancel(loader)
+  if os.getpid() != owner:
+    return
+  _functions().liquid_direct_loader_cancel(loader)
+  with used:
     _functions().liquid_direct_loader_free(loader)
 
 

@@ -16,7 +16,8 @@ from liquid_tf.errors import WrongArgument
 
 _logger = logging.getLogger(__name__)
 
-_live: weakref.WeakSet["State"] = weakref.WeakSet()
+# By their ids: of a set, a thread could not be shown all while another adds one.
+_live: weakref.WeakValueDictionary[int, "State"] = weakref.WeakValueDictionary()
 
 
 class State(abc.ABC):
@@ -31,14 +32,14 @@ class State(abc.ABC):
     most_bytes: that the pipeline may take of its memory; often the dataset is less. 0
       until there is one.
     refused: what `seek` raises where a place is none.
-    unmade: what `stats_json` raises where nothing has used the state yet.
+    unmade: what `stats_json` raises where nothing has used the state yet, or no longer.
 
   Raises:
     ValueError: an argument is wrong; the message names it.
   """
 
   refused: type[Exception] = ValueError
-  unmade: type[Exception] = LookupError
+  unmade: type[Exception] | tuple[type[Exception], ...] = LookupError
 
   def __init__(
     self,
@@ -59,7 +60,7 @@ class State(abc.ABC):
     self.memory = budget.resolve_memory(memory, _promised() if memory == "auto" else 0)
     self.most_bytes = 0
     self._owner = os.getpid()
-    _live.add(self)
+    _live[id(self)] = self
     _logger.info("memory: %s resolved to %d bytes", memory, self.memory)
 
   @abc.abstractmethod
@@ -106,11 +107,16 @@ def _promised() -> int:
   """
   held = 0
   # A forked child must not ask its parent's, whose locks may be taken.
-  live = [one for one in _live if one._owner == os.getpid() and one.is_open]
+  found = [reference() for reference in _live.valuerefs()]
+  live = [
+    one
+    for one in found
+    if one is not None and one._owner == os.getpid() and one.is_open
+  ]
   for one in live:
     try:
       pool = json.loads(one.stats_json())["pool"]
-    except one.unmade:  # Nothing has used it yet.
+    except one.unmade:  # Nothing has used it yet; or another thread has closed it.
       continue
     held = pool["used"] + pool["kept"]
     break

@@ -8,7 +8,10 @@ import pickle
 import random
 import shutil
 import tempfile
+import threading
+from concurrent import futures
 from typing import Any
+from unittest import mock
 
 import damaged
 import faces
@@ -17,6 +20,7 @@ from absl.testing import parameterized
 
 import liquid_tf
 from liquid_tf import transforms
+from liquid_tf._native import direct
 
 # More of them by LIQUID_TEST_CASES=50.
 _CASES = int(os.environ.get("LIQUID_TEST_CASES", "10"))
@@ -250,6 +254,37 @@ class ResumeTest(parameterized.TestCase, tf.test.TestCase):
     # Closed, it promises no memory of what one beside it may take.
     with liquid_tf.loader(self._path("formats"), 7, memory="auto") as beside:
       self.assertLen(list(beside), len(beside))
+
+  def test_it_stays_while_another_thread_asks_for_its_counters(self):
+    # As `loader` itself does, of those that are beside the new one.
+    loader = liquid_tf.loader(self._path("formats"), 7, memory="64MiB")
+    closing = threading.Thread(target=loader.close)
+    called = direct.call
+
+    def slowly(function, *arguments):
+      closing.start()
+      closing.join(0.3)
+      self.assertTrue(closing.is_alive())
+      return called(function, *arguments)
+
+    stats = loader.stats
+    with mock.patch.object(direct, "call", slowly):
+      self.assertEmpty(stats.epochs)
+    closing.join()
+    with self.assertRaisesRegex(RuntimeError, "the loader is closed"):
+      len(stats.epochs)
+
+  def test_loaders_are_made_while_others_are_closed(self):
+    path = self._path("formats")
+
+    def make():
+      for _ in range(10):
+        with liquid_tf.loader(path, 7) as loader:
+          next(iter(loader))
+
+    with futures.ThreadPoolExecutor(3) as pool:
+      for made in [pool.submit(make) for _ in range(3)]:
+        made.result()
 
   @parameterized.parameters(
     ({"version": 2}, r'start\["version"\] \(2\) must be 1'),
