@@ -307,7 +307,7 @@ def decoded(
     )
     values |= join(values)
     found = repeat({name: values[name] for name in features if name != "image"})
-    is_one = stacked or not recipe.views
+    is_one = recipe.as_samples or not recipe.views
     return {**found, "image": arrays[0] if is_one else tuple(arrays)}
 
   def end(values: dict[str, Any]) -> Any:

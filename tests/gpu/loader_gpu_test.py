@@ -226,6 +226,7 @@ class LoaderGpuTest(parameterized.TestCase):
       for transforms in (
         Views([recipes.TRAIN, small, [CenterCrop(20)]]),
         Views([other, other], as_samples=True),
+        Views([other], as_samples=True),
         Views([[CenterCrop(20)], [RandomCrop((10, 30))]]),
         [Resize((40, 50)), TenCrop(30), recipes.NORMALIZE],
         [Resize((40, 50)), FiveCrop(30, as_samples=True), Cast("float16")],

@@ -265,6 +265,7 @@ class TfGpuTest(tf.test.TestCase, parameterized.TestCase):
     for transforms in (
       Views([recipes.TRAIN, small, [CenterCrop(20)]]),
       Views([other, other], as_samples=True),
+      Views([other], as_samples=True),
       [Resize((40, 50)), TenCrop(30), recipes.NORMALIZE],
     ):
       with self.subTest(str(transforms)):
