@@ -268,16 +268,25 @@ class Recipe:
     path = normalize.mean_image
     try:
       mean = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, EOFError, ValueError) as error:
       raise WrongArgument(
         "Normalize: mean_image", Shown(path), f"must be a file of numpy.save: {error}"
       ) from error
-    if mean.ndim != 3 or mean.dtype != np.float32 or not np.isfinite(mean).all():
+    # What is empty would be none.
+    if mean.ndim != 3 or mean.dtype != np.float32 or not mean.size:
       raise WrongArgument(
         "Normalize: mean_image",
         Shown(path),
-        "must hold finite float32 numbers [height, width, channels], not "
+        "must hold float32 numbers [height, width, channels], not "
         f"{mean.dtype} {list(mean.shape)}",
+      )
+    if not np.isfinite(mean).all():
+      y, x, channel = np.argwhere(~np.isfinite(mean))[0]
+      raise WrongArgument(
+        "Normalize: mean_image",
+        Shown(path),
+        f"must hold finite numbers; that of row {y}, column {x} and channel {channel} "
+        f"is {mean[y, x, channel]}",
       )
     return mean
 

@@ -269,6 +269,21 @@ class ImageOptionsTest(parameterized.TestCase, tf.test.TestCase):
       list(self._dataset(CenterCrop(20), Normalize(mean_image=path)))
     with self.assertRaisesRegex(ValueError, "must be a file of numpy.save"):
       self._dataset(*_SIZED, Normalize(mean_image=path + "x"))
+    odd = np.zeros((18, 14, 3), np.float32)
+    odd[3, 2, 1] = np.nan
+    for wrong, message in (
+      (odd, "finite numbers; that of row 3, column 2 and channel 1 is nan"),
+      (odd[:0], r"not float32 \[0, 14, 3\]"),
+      (odd[0], r"not float32 \[14, 3\]"),
+      (odd.astype(np.float64), r"not float64 \[18, 14, 3\]"),
+    ):
+      np.save(path, wrong)
+      with self.assertRaisesRegex(ValueError, f"mean_image .* must hold .*{message}"):
+        self._dataset(*_SIZED, Normalize(mean_image=path))
+    with open(path, "wb"):
+      pass
+    with self.assertRaisesRegex(ValueError, "mean_image .* must be a file of numpy.s"):
+      self._dataset(*_SIZED, Normalize(mean_image=path))
 
   def test_a_mean_image_is_made_as_the_page_says(self):
     page = (pathlib.Path(__file__).resolve().parents[3] / "docs/images.md").read_text()
