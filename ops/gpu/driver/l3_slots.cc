@@ -15,10 +15,15 @@ constexpr uint64_t kShowing = 64;
 Status L3Slots::FindFree(Free* found) {
   *found = {};
   ++calls_;
-  for (const auto& slot : slots_) {
+  for (auto& slot : slots_) {
     if (slot->is_decoding_) continue;
     if (!slot->is_free_ && slot->IsOurs()) {
-      LIQUID_RETURN_IF_ERROR(slot->WaitForOthers());
+      const Status waits = slot->WaitForOthers();
+      if (!waits.ok()) {
+        found->lost = std::move(slot);
+        slots_.erase(slots_.begin() + (&slot - slots_.data()));
+        return waits;
+      }
       slot->is_free_ = true;
       slot->freed_ = calls_;
     }

@@ -57,7 +57,8 @@ class L3Slots {
   // Gives a slot what a batch needs. `may_wait`: for memory that is short.
   using Fit = std::function<Status(bool may_wait, L3Slot*)>;
 
-  // Takes a slot that fits. Errors: those of `fit` and of WaitForOthers.
+  // Takes a slot that fits. Errors: those of `fit`, and one of WaitForOthers,
+  // whose slot goes with it: the next call has another one.
   Status Take(const Make& make, const Fit& fit, std::shared_ptr<L3Slot>* taken);
 
   // Ends the decoding in a slot, well or not.
@@ -70,6 +71,8 @@ class L3Slots {
     // For longest, of those that were free at an earlier call; one that this
     // call found to be; and one that has no memory.
     std::shared_ptr<L3Slot> longest, just_freed, emptied;
+    // Whose pixels others had, until nobody knows when. No batch gets it.
+    std::shared_ptr<L3Slot> lost;
   };
   Status FindFree(Free* found);
   // Fits a slot that was taken, by what the free ones have where need be.

@@ -235,6 +235,10 @@ TEST_F(L3SlotsTest, WhatOthersLeftIsAnErrorOfTheNextBatch) {
   const Status taken = Take(&second);
   EXPECT_EQ(taken.code(), StatusCode::kInternal);
   EXPECT_EQ(taken.message(), "no stream");
+  // And of no other one.
+  ASSERT_TRUE(Take(&second).ok());
+  EXPECT_NE(second, first);
+  EXPECT_EQ(first.use_count(), 1);
 }
 
 TEST_F(L3SlotsTest, AUserKeepsASlotWhenTheOthersGo) {
