@@ -332,7 +332,8 @@ class EngineLoader:
     _call("loader_create", ctypes.addressof(plan), ctypes.addressof(made))
     self._made = made.value
     # By a function that may be under way, in another thread, when the loader is closed.
-    self._used = threading.Lock()
+    # In its own thread, a handler of a signal runs when it has come back.
+    self._used = threading.RLock()
     self._free = weakref.finalize(self, _free, self._made, os.getpid(), self._used)
 
   def close(self) -> None:
@@ -439,7 +440,7 @@ class EngineLoader:
       _functions().liquid_direct_stats_free(found)
 
 
-def _free(loader: int, owner: int, used: threading.Lock) -> None:
+def _free(loader: int, owner: int, used: "threading.RLock") -> None:
   # In a forked child its threads are gone, and its locks may be taken.
   if os.getpid() != owner:
     return
