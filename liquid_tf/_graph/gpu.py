@@ -236,8 +236,8 @@ def check(
     raise WrongArgument(
       "decode",
       decode,
-      f'must be "cpu" here: {found}; or give features=["bytes", …] and these to '
-      "liquid_tf.gpu.decode, which takes CuPy",
+      f'must be "cpu" here: {found}; liquid_tf.loader and liquid_tf.gpu.decode need no '
+      "TensorFlow for GPUs",
     )
   _gpu.check(decode, manifest, recipe, features, skip)
   numbers = {"image", "label", "mask", *MIXED}
